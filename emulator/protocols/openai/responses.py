@@ -46,7 +46,8 @@ Source: openai-python, ``types/responses/response_input_item_param.py``.
 _ECHOED: Object = {
     "background": False, "conversation": None, "frequency_penalty": 0.0, "instructions": None,
     "max_output_tokens": None, "max_tool_calls": None,
-    "parallel_tool_calls": True, "presence_penalty": 0.0, "previous_response_id": None, "prompt_cache_key": None,
+    "parallel_tool_calls": True, "presence_penalty": 0.0, "previous_response_id": None, "prompt": None,
+    "prompt_cache_key": None,
     "prompt_cache_retention": None, "reasoning": None, "safety_identifier": None, "service_tier": "default",
     "store": True, "temperature": 1.0, "text": {"format": {"type": "text"}}, "tool_choice": "auto", "tools": [],
     "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled", "user": None, "metadata": {},

@@ -29,6 +29,8 @@ from emulator.vendors.azure.passthrough.anthropic import retrieve_model as retri
 from emulator.vendors.azure.passthrough.rerank import parse_rerank
 from emulator.vendors.azure.profile import AzureService, ByProfile, profile_deployment
 from emulator.vendors.azure.request import HEADERS, authenticate
+from emulator.vendors.azure.responses import conversations
+from emulator.vendors.azure.responses.compaction import compact
 from emulator.vendors.azure.responses.parse import count_input, parse_responses
 from emulator.vendors.azure.responses.stored import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.settings import AzureSettings
@@ -63,6 +65,20 @@ VENDOR = Vendor(
         ),
         Endpoint(method="POST", path="/{prefix:path}/responses", parse=parse_responses, is_stateful=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/input_tokens", parse=count_input, is_stateful=True),
+        Endpoint(method="POST", path="/{prefix:path}/responses/compact", parse=compact, is_stateful=True),
+        *(
+            Endpoint(method=method, path=f"/{{prefix:path}}/conversations{route}", parse=parse, is_stateful=True)
+            for method, route, parse in (
+                ("POST", "", conversations.create),
+                ("GET", "/{conversation}", conversations.retrieve),
+                ("POST", "/{conversation}", conversations.update),
+                ("DELETE", "/{conversation}", conversations.delete),
+                ("POST", "/{conversation}/items", conversations.add_items),
+                ("GET", "/{conversation}/items", conversations.show_items),
+                ("GET", "/{conversation}/items/{item}", conversations.show_item),
+                ("DELETE", "/{conversation}/items/{item}", conversations.delete_item),
+            )
+        ),
         Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, is_stateful=True),
         Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, is_stateful=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, is_stateful=True),

@@ -101,6 +101,16 @@ class AzureSettings(VendorSettings):
     content_filter_results: bool = Field(
         default=False, description="Answers of OpenAI models carry what the content filter saw."
     )
+    prompts: dict[str, str] = Field(
+        default={},
+        description="Responses: instructions of the prompts that requests name by id, under `id` or `id@version`; "
+        "`{{name}}` is a variable. Without a version a request takes the last.",
+    )
+    hosted_tools: Literal["refuse", "ignore"] = Field(
+        default="refuse",
+        description="Responses: tools that the service would run itself (web search, code interpreter, MCP) are "
+        "refused, or accepted and never run.",
+    )
     rate_limit_headers: bool = Field(
         default=False, description="Answers say what is left of the usual quotas, where a scenario sets no limits."
     )

@@ -65,6 +65,7 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ),
     ("kubernetes.md", "yaml", "", "tests/deploy/test_kubernetes.py::test_tls_names_include_service"),
     ("metrics.md", "yaml", "", "tests/tools/docs/test_metrics.py::test_documented_scrape_target_serves_metrics"),
+    ("azure.md", "yaml", "", SERVED),
     ("mindie.md", "yaml", "", SERVED),
     ("openvino.md", "yaml", "", SERVED),
     ("tgi.md", "yaml", "", SERVED),

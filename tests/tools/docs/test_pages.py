@@ -57,7 +57,7 @@ def test_every_listed_block_exists() -> None:
 
 SCENARIOS = [
     pytest.param(block, id=f"{name} {number}")
-    for name in ("scenarios.md", "mindie.md", "openvino.md", "tgi.md")
+    for name in ("scenarios.md", "azure.md", "mindie.md", "openvino.md", "tgi.md")
     for number, block in enumerate(blocks(DOCS / name, "yaml"))
 ]
 

@@ -7,6 +7,7 @@ Schema = dict[str, Any]
 ROOTS = {
     "chat": "CreateChatCompletionRequest",
     "responses": "CreateResponse",
+    "compact": "CompactResponseMethodPublicBody",
     "conversation": "CreateConversationBody",
 }
 # Fields that the description requires and the service does not, or that clients leave out when they send items back.
@@ -30,7 +31,12 @@ ADDED: dict[str, dict[str, object]] = {
     # songquanpeng/one-api issue 1319: refused for half an hour, then taken
     "ChatCompletionMessageToolCall": {"index": "integer"},
     # an answer's message goes back as it came
-    "ChatCompletionRequestAssistantMessage": {"annotations": {"array": "object"}, "audio": "object"},
+    "ChatCompletionRequestAssistantMessage": {
+        "annotations": {"array": "object"},
+        "audio": "object",
+        "context": "object",
+        "end_turn": "boolean",
+    },
     "ChatCompletionRequestToolMessage": {"name": "string"},
     "InputMessage": {"id": "string", "phase": {"enum": ["commentary", "final_answer"]}},
     "CreateResponse": {"generate": "boolean"},
@@ -165,6 +171,7 @@ def list_openai(document: Schema) -> dict[str, object]:
     choices = table.shapes["CreateResponse"]["fields"]["tool_choice"]["any"][1]["kinds"]  # type: ignore[index]
     choices |= {key: {"fields": {"type": "string"}} for key in CHOICES}
     table.shapes["item"] = _list_items(table)
+    table.shapes["CompactResponseMethodPublicBody"]["fields"]["input"] = {"any": ["string", {"array": "#item"}]}  # type: ignore[index]
     table.shapes["CreateResponse"]["fields"]["input"] = {"any": ["string", {"array": "#item"}]}  # type: ignore[index]
     return table.shapes
 

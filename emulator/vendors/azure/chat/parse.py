@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from emulator.core.http import Request
+from emulator.core.json import Object, dump_text
 from emulator.core.requests import ChatRequest, Message, Sampling, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.options import Context, RememberedOptions, recall_chat, remember_chat
@@ -93,7 +94,19 @@ def _build_codec(
         functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
         customs=list_customs(chat_request.tools),
         audio=_parse_audio(wire, extras),
+        context=_parse_context(chat_request, extras),
     )
+
+
+def _parse_context(chat_request: ChatRequest, extras: ChatExtras) -> Object | None:
+    """Return what the data sources give: nothing is found in them, for the emulator has none.
+
+    Source: Azure/azure-rest-api-specs, AzureOpenAI inference, ``azureChatExtensionsMessageContext``.
+    """
+    if not isinstance(extras, OpenAIChatExtras) or not extras.data_sources:
+        return None
+    asked = next((message.text for message in reversed(chat_request.messages) if message.role == "user"), "")
+    return {"citations": [], "intent": dump_text([asked])}
 
 
 def _parse_inference(parsed: ParsedRequest) -> tuple[ChatBody, ChatExtras]:

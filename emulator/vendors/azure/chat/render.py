@@ -41,6 +41,7 @@ class ChatCodec:
         functions: tools were offered as ``functions``, so a call is ``function_call``.
         customs: names of the offered custom tools.
         audio: format of an audio answer; ``None`` for text.
+        context: what data sources gave; ``None`` without sources.
     """
 
     profile: DeploymentProfile
@@ -49,13 +50,14 @@ class ChatCodec:
     functions: bool = False
     customs: frozenset[str] = frozenset()
     audio: AudioFormat | None = None
+    context: Object | None = None
 
     def render(self, plan: Plan, request: Request) -> Response:
         profile = self.profile
         if profile.caches:
             plan = count_cached_blocks(plan, request.attempt)
         headers = answer_headers(plan, request, profile)
-        if self.audio is None and is_plain_text(plan):
+        if self.audio is None and self.context is None and is_plain_text(plan):
             values = list_values(plan, profile, dump_string(plan.choices[0].sequence.text))
             return Response(200, _build_template(profile).fill(values), headers)
         if profile.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
@@ -66,7 +68,7 @@ class ChatCodec:
         if self.profile.caches:
             plan = count_cached_blocks(plan, request.attempt)
         headers = answer_headers(plan, request, self.profile, stream=True)
-        if self.audio is None and is_plain_text(plan):
+        if self.audio is None and self.context is None and is_plain_text(plan):
             return StreamingResponse(stream_plain(plan, self.profile, self.usage), headers)
         events = stream_chat(
             plan,
@@ -76,6 +78,7 @@ class ChatCodec:
             functions=self.functions,
             customs=self.customs,
             audio=self.audio,
+            context=self.context,
         )
         return StreamingResponse(events, headers)
 
@@ -192,6 +195,7 @@ def _build_openai_choice(choice: Choice, plan: Plan, index: int, codec: ChatCode
             "role": "assistant",
             **_build_audio(choice, plan, index, codec),
             **calls,
+            **({} if codec.context is None else {"context": codec.context}),
         },
     }
 

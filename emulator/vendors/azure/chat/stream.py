@@ -71,6 +71,7 @@ def stream_chat(
     functions: bool = False,
     customs: frozenset[str] = frozenset(),
     audio: AudioFormat | None = None,
+    context: Object | None = None,
 ) -> Iterator[Event]:
     """Yield all events of a response; the choices of ``n`` above 1 are interleaved."""
     tail = _build_tail(plan, profile)
@@ -93,6 +94,7 @@ def stream_chat(
             functions=functions,
             customs=customs,
             audio=audio,
+            context=context,
         )
         for index, choice in enumerate(plan.choices)
     ]
@@ -118,6 +120,7 @@ class _ChoiceChunks:
         usage: the choice ends last, and the request wants token counts.
         functions: a tool call is ``function_call``; ``customs``: names of custom tools.
         audio: format of an audio answer; ``None`` for text.
+        context: what data sources gave; ``None`` without sources.
     """
 
     plan: Plan
@@ -130,6 +133,7 @@ class _ChoiceChunks:
     functions: bool
     customs: frozenset[str]
     audio: AudioFormat | None
+    context: Object | None
 
     def chunk(
         self,
@@ -226,7 +230,8 @@ def _open_openai(chunks: _ChoiceChunks) -> bytes:
     """Return the chunk of the role; a choice of only tool calls and refusals has no content."""
     segments = chunks.choice.segments
     silent = segments and not any(segment.kind in ("text", "reasoning") for segment in segments)
-    return chunks.chunk({"content": None if silent else "", "refusal": None, "role": "assistant"})
+    context = {} if chunks.context is None else {"context": chunks.context}
+    return chunks.chunk({"content": None if silent else "", "refusal": None, "role": "assistant", **context})
 
 
 def _open_call(chunks: _ChoiceChunks, call: ToolCallStarted) -> bytes:

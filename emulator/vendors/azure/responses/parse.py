@@ -25,6 +25,7 @@ from emulator.vendors.azure.request import ParsedRequest, pads, parse_request
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.previous_response import load_previous, validate_previous
+from emulator.vendors.azure.responses.prompts import fill_prompt
 from emulator.vendors.azure.responses.render import ResponsesCodec
 from emulator.vendors.azure.responses.tools import Offer, parse_offer
 from emulator.vendors.azure.sampling import limit_tokens
@@ -50,12 +51,12 @@ _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"
 def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     """Validate and parse a request, with the stored conversation that it continues."""
     parsed = parse_request(request, service, "chat", RESPONSES, "responses")
-    wire = validate(ResponseRequest, parsed.body)
+    wire = validate(ResponseRequest, _complete_input(parsed.body))
     _validate_fields(wire, parsed)
     without_effect = validate_parameters(_name_as_chat(wire), parsed.profile, _PLACES)
-    before = load_previous(wire, request)
-    items = list_items(wire.input)
-    offered = parse_offer(wire, parsed.profile)
+    earlier = load_previous(wire, request)
+    before, items = earlier.items, list_items(wire.input) if wire.input else []
+    offered = parse_offer(wire, parsed)
     chat_request = _build_request(wire, parsed, [*before, *items], offered)
     validate_calls([*before, *items])
     _validate_json_mode(wire, chat_request)
@@ -66,6 +67,8 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
         options=_build_options(wire, parsed, offered),
         items=tuple(items),
         before=tuple(before),
+        earlier=earlier,
+        hidden=wire.store is False,
         background=wire.background is True,
         streamed=wire.stream is True,
     )
@@ -75,10 +78,17 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
         codec=codec,
         stream=wire.stream is True,
         prompt_tokens=prompt_tokens,
-        repeatable=wire.previous_response_id is None,
-        store_result=codec.keep if wire.store is not False else None,
+        repeatable=wire.previous_response_id is None and wire.conversation is None,
+        store_result=codec.keep if wire.store is not False or earlier.conversation is not None else None,
         at_once=codec.background and not codec.streamed,
     )
+
+
+def _complete_input(body: JSON) -> JSON:
+    """Return the body with an ``input``, which a prompt or a conversation may stand for."""
+    if isinstance(body, dict) and body.get("input") is None and (body.get("prompt") or body.get("conversation")):
+        return {**body, "input": ""}
+    return body
 
 
 def count_input(request: Request, service: AzureService) -> Response:
@@ -87,18 +97,26 @@ def count_input(request: Request, service: AzureService) -> Response:
     fields = parsed.body if isinstance(parsed.body, dict) else {}
     given = {name: value for name, value in fields.items() if value is not None}
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)
-    before = load_previous(wire, request)
-    items = list_items(wire.input) if wire.input else []
-    chat_request = _build_request(wire, parsed, [*before, *items], parse_offer(wire, parsed.profile))
-    (count,) = service.count_prompt(chat_request, parsed.deployment)
+    before = load_previous(wire, request).items
+    count = count_items(wire, parsed, [*before, *(list_items(wire.input) if wire.input else ())])
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
     return Response(200, dump_json(body), headers)
 
 
+def count_items(wire: ResponseRequest, parsed: ParsedRequest, items: list[Object]) -> int:
+    """Return the tokens of a request with these items."""
+    chat_request = _build_request(wire, parsed, items, parse_offer(wire, parsed))
+    (count,) = parsed.service.count_prompt(chat_request, parsed.deployment)
+    return count
+
+
 def _build_request(wire: ResponseRequest, parsed: ParsedRequest, items: list[Object], offered: Offer) -> ChatRequest:
     """Return the vendor-neutral chat request."""
-    instructions = [Message(role="system", text=wire.instructions)] if wire.instructions else []
+    texts = [wire.instructions]
+    if wire.prompt is not None:
+        texts.insert(0, fill_prompt(wire.prompt, parsed.settings.prompts))
+    instructions = [Message(role="system", text=text) for text in texts if text]
     messages = (*instructions, *parse_items(items))
     kind, schema = _parse_format(wire, parsed)
     return ChatRequest(
@@ -238,7 +256,10 @@ def _build_echo(wire: ResponseRequest, parsed: ParsedRequest) -> Object:
         "tool_choice": wire.tool_choice or "auto",
         "tools": [complete_tool(tool) for tool in wire.tools or ()],
     }
-    return build_echo(dict(wire), own, without=("prompt_cache_retention",))
+    if wire.conversation is not None:
+        own["conversation"] = {"id": wire.conversation} if isinstance(wire.conversation, str) else wire.conversation
+    absent = [name for name in ("conversation", "prompt") if getattr(wire, name) is None]
+    return build_echo(dict(wire), own, without=("prompt_cache_retention", *absent))
 
 
 def _drop_nulls(value: JSON) -> Object:

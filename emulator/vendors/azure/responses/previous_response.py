@@ -1,10 +1,26 @@
-"""Continue the conversation of a stored response: ``previous_response_id``."""
+"""Continue a stored response or a conversation: ``previous_response_id`` and ``conversation``."""
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request
-from emulator.core.json import Object, as_array, as_object
+from emulator.core.json import Object, as_array, as_object, as_text
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.responses.conversations import find_conversation, list_all, list_kept
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.stored import find_stored
+
+
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """What a request continues.
+
+    Fields:
+        items: of the conversation so far.
+        conversation: its id, if the response joins it; ``at``: the number of items that it ever had.
+    """
+
+    items: list[Object]
+    conversation: str | None = None
+    at: int = 0
 
 
 def validate_previous(wire: ResponseRequest) -> None:
@@ -14,11 +30,22 @@ def validate_previous(wire: ResponseRequest) -> None:
         raise refusals.contradicts(text, "previous_response_id", "mutually_exclusive_parameters")
 
 
-def load_previous(wire: ResponseRequest, request: Request) -> list[Object]:
-    """Return the items of the conversation that the request continues."""
-    name = wire.previous_response_id
-    if name is None:
-        return []
+def load_previous(wire: ResponseRequest, request: Request) -> Earlier:
+    """Return the items of the conversation that the request continues.
+
+    Raises:
+        EmulatedError: no such response or conversation.
+    """
+    given = wire.conversation
+    if given is not None:
+        name = given if isinstance(given, str) else as_text(given["id"])
+        document = find_conversation(request.documents, name, request)
+        at = len(list_all(document, request.documents))
+        return Earlier(list_kept(document, request.documents), name, at)
+    return Earlier([] if wire.previous_response_id is None else _load_response(wire.previous_response_id, request))
+
+
+def _load_response(name: str, request: Request) -> list[Object]:
     document = find_stored(request.documents, name, request)
     if document is None:
         text = f"Previous response with id '{name}' not found."

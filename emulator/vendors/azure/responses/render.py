@@ -10,6 +10,7 @@ from emulator.protocols.openai.responses import ResponseOptions, build_pending, 
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.responses.input import identify
+from emulator.vendors.azure.responses.previous_response import Earlier
 from emulator.vendors.azure.responses.replay import record_stream
 
 
@@ -20,6 +21,7 @@ class ResponsesCodec:
     Fields:
         items: the request's own.
         before: items of the responses that it continues.
+        earlier: what it continues; ``hidden``: it is stored for its conversation alone.
         background: the response is generated after the request has been answered; ``streamed``: it can be replayed.
     """
 
@@ -27,6 +29,8 @@ class ResponsesCodec:
     options: ResponseOptions
     items: tuple[Object, ...]
     before: tuple[Object, ...]
+    earlier: Earlier
+    hidden: bool
     background: bool
     streamed: bool
 
@@ -57,11 +61,13 @@ class ResponsesCodec:
         document: Object = {
             "response": response,
             "input": items,
-            "before": list(self.before),
+            "before": [] if self.earlier.conversation else list(self.before),
             "background": self.background,
             "ends": plan.created + max(plan.due, last_token_due(plan)),
             "principal": request.principal,
         }
+        if self.earlier.conversation is not None:
+            document |= {"joined": self.earlier.conversation, "at": self.earlier.at, "hidden": self.hidden}
         if self.background and self.streamed:
             document["stream"] = record_stream(plan, self.options)
         return str(response["id"]), document

@@ -36,7 +36,7 @@ def find_stored(documents: Mapping[str, JSON], name: str, request: Request) -> O
     document = as_object(found) if found is not None else None
     if document is None or "response" not in document or document["principal"] != request.principal:
         return None
-    return document
+    return None if document.get("hidden") else document
 
 
 def retrieve(request: Request, service: AzureService) -> Response | StreamingResponse:
@@ -71,9 +71,11 @@ def delete(request: Request, service: AzureService) -> Change:
     validate_place(request, service)
 
     def make(documents: Mapping[str, JSON]) -> Write:
-        _find(documents, request)
+        document = _find(documents, request)
         name = request.params["response"]
-        return Write(_answer({"id": name, "object": "response", "deleted": True}, request, service), name, None)
+        # the items stay in the conversation
+        rest: JSON = {**document, "hidden": True} if document.get("joined") else None
+        return Write(_answer({"id": name, "object": "response", "deleted": True}, request, service), name, rest)
 
     return Change(make)
 

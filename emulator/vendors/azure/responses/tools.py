@@ -13,7 +13,7 @@ from emulator.vendors.azure.chat.openai_models import validate_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.errors.types import format_type
-from emulator.vendors.azure.profile import DeploymentProfile
+from emulator.vendors.azure.request import ParsedRequest
 from emulator.vendors.azure.responses.models import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
 
 _HOSTED = frozenset(
@@ -35,13 +35,17 @@ class Offer:
     name: str | None
 
 
-def parse_offer(wire: ResponseRequest, profile: DeploymentProfile) -> Offer:
+def parse_offer(wire: ResponseRequest, parsed: ParsedRequest) -> Offer:
     """Return the tools of a request.
 
     Raises:
         EmulatedError: 400, an invalid tool or choice.
     """
+    profile = parsed.profile
     found = [_parse_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
+    if None in found and parsed.settings.hosted_tools == "refuse":
+        kind = (wire.tools or ())[found.index(None)]["type"]
+        raise refusals.contradicts(f"Hosted tool '{kind}' is not supported with {profile.model}.", "tools")
     tools = tuple([tool for tool in found if tool is not None])
     if tools and not profile.supports("tools"):
         raise refusals.not_supported(("tools",), [tool for tool in wire.tools or () if tool.get("type") in _NAMED])

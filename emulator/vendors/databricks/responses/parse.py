@@ -306,4 +306,4 @@ def _build_echo(parsed: ParsedRequest) -> Object:
         "reasoning": {"effort": reasoning.get("effort", "medium"), "summary": reasoning.get("summary")},
         "store": False,
     }
-    return build_echo(parsed.body, own, without=("conversation",))
+    return build_echo(parsed.body, own, without=("conversation", "prompt"))

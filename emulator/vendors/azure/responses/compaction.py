@@ -1,0 +1,62 @@
+"""``POST /responses/compact``: the items that stand for a long conversation.
+
+Source: openai/openai-openapi, ``CompactResource``: messages of users stay, all else becomes one opaque item.
+"""
+
+from emulator.core.http import Request, Response
+from emulator.core.json import JSON, Object
+from emulator.core.rng import draw_hex, draw_opaque
+from emulator.protocols.openai.shapes import SHAPES
+from emulator.vendors.azure.decoder import validate
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.members import build_refusal
+from emulator.vendors.azure.profile import AzureService
+from emulator.vendors.azure.request import parse_request
+from emulator.vendors.azure.responses.input import identify, list_items
+from emulator.vendors.azure.responses.models import ResponseRequest
+from emulator.vendors.azure.responses.parse import count_items
+from emulator.vendors.azure.responses.previous_response import load_previous
+from emulator.vendors.azure.url_kind import RESPONSES
+
+_RATIO = 8  # tokens of a conversation for one of its compaction; unverified
+
+
+def compact(request: Request, service: AzureService) -> Response:
+    """Return the compacted items of ``input`` or of a stored response.
+
+    Raises:
+        EmulatedError: 400.
+    """
+    parsed = parse_request(request, service, "chat", RESPONSES, "responses")
+    found = SHAPES.find_misfit("compact", parsed.body)
+    if found is not None:
+        raise build_refusal(found)
+    given = {name: value for name, value in parsed.fields.items() if value is not None}
+    wire = validate(ResponseRequest, {"input": "", **given})
+    before = load_previous(wire, request).items
+    items = [*before, *(list_items(wire.input) if wire.input else ())]
+    if not items:
+        raise refusals.missing_parameter("input")
+    tokens = count_items(wire, parsed, items)
+    output = 1 + tokens // _RATIO
+    kept = [item for item in items if item.get("role") in ("user", "developer", "system")]
+    secret = draw_opaque(request.key, "compaction")
+    compacted: JSON = [
+        *identify(kept, request.key),
+        {"id": f"cmp_{draw_hex(request.key, 'compaction')}", "type": "compaction", "encrypted_content": secret},
+    ]
+    body: Object = {
+        "id": f"resp_{draw_hex(request.key, 'response')}{draw_hex(request.key, 'response', 'end', digits=18)}",
+        "object": "response.compaction",
+        "created_at": int(service.clock.now()),
+        "output": compacted,
+        "usage": {
+            "input_tokens": tokens,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": output,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": tokens + output,
+        },
+    }
+    return answer(body, request, service)

@@ -1,0 +1,224 @@
+"""``/conversations`` and their items: a conversation that responses continue and add to.
+
+A document holds a conversation's own items; those of its responses are in the documents of the responses, so that
+concurrent ones do not overwrite one another. Sources: openai/openai-openapi, "Conversations"; learn.microsoft.com,
+"Azure OpenAI Responses API". Texts of refusals as the OpenAI API words them, unverified for Azure.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Request, Response
+from emulator.core.json import JSON, Object, as_array, as_integer, as_object
+from emulator.core.rng import draw_hex
+from emulator.core.vendor import Change, Write
+from emulator.protocols.openai.shapes import SHAPES
+from emulator.vendors.azure.chat.openai_models import Metadata
+from emulator.vendors.azure.decoder import WireModel, parse_body, validate
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.members import build_refusal
+from emulator.vendors.azure.profile import AzureService
+from emulator.vendors.azure.request import validate_place
+from emulator.vendors.azure.responses.input import identify, list_items, parse_items
+
+MAX_ITEMS = 20  # of one request
+
+Documents = Mapping[str, JSON]
+
+
+class NewConversation(WireModel):
+    """``POST /conversations``."""
+
+    items: list[dict[str, JSON]] | None = None
+    metadata: Metadata | None = None
+
+
+class NewItems(WireModel):
+    """``POST /conversations/{conversation}/items``."""
+
+    items: list[dict[str, JSON]]
+
+
+class NewMetadata(WireModel):
+    """``POST /conversations/{conversation}``."""
+
+    metadata: Metadata | None
+
+
+def create(request: Request, service: AzureService) -> Change:
+    """``POST /conversations``."""
+    body = _parse_body(request, service)
+    wire = validate(NewConversation, body)
+    items = _parse_new(wire.items or [], request)
+    name = f"conv_{draw_hex(request.key, 'conversation')}{draw_hex(request.key, 'conversation', 'end', digits=16)}"
+    document: Object = {
+        "conversation": {
+            "id": name,
+            "object": "conversation",
+            "created_at": int(service.clock.now()),
+            "metadata": dict(wire.metadata or {}),
+        },
+        "added": [{"at": 0, "items": [*items]}] if items else [],
+        "deleted": [],
+        "principal": request.principal,
+    }
+    return Change(lambda documents: Write(answer(document["conversation"], request, service), name, document))
+
+
+def retrieve(request: Request, service: AzureService) -> Response:
+    """``GET /conversations/{conversation}``."""
+    validate_place(request, service)
+    return answer(_find(request.documents, request)["conversation"], request, service)
+
+
+def update(request: Request, service: AzureService) -> Change:
+    """``POST /conversations/{conversation}``: replace the metadata."""
+    wire = validate(NewMetadata, _parse_body(request, service))
+
+    def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
+        changed: Object = {**as_object(document["conversation"]), "metadata": dict(wire.metadata or {})}
+        return changed, {**document, "conversation": changed}
+
+    return _change(request, service, change)
+
+
+def delete(request: Request, service: AzureService) -> Change:
+    """``DELETE /conversations/{conversation}``: its items stay with the responses that made them."""
+    validate_place(request, service)
+
+    def make(documents: Documents) -> Write:
+        _find(documents, request)
+        name = request.params["conversation"]
+        return Write(
+            answer({"id": name, "object": "conversation.deleted", "deleted": True}, request, service), name, None
+        )
+
+    return Change(make)
+
+
+def add_items(request: Request, service: AzureService) -> Change:
+    """``POST /conversations/{conversation}/items``."""
+    wire = validate(NewItems, _parse_body(request, service))
+    items = _parse_new(wire.items, request)
+
+    def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
+        at = len(list_all(document, documents))
+        page: Object = {"object": "list", "data": [*items], "has_more": False}
+        ends: Object = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else {}
+        added: JSON = [*as_array(document["added"]), {"at": at, "items": [*items]}]
+        return {**page, "first_id": None, "last_id": None, **ends}, {**document, "added": added}
+
+    return _change(request, service, change)
+
+
+def show_items(request: Request, service: AzureService) -> Response:
+    """``GET /conversations/{conversation}/items``: a page, the newest first."""
+    validate_place(request, service)
+    items = list_kept(_find(request.documents, request), request.documents)
+    return answer(list_page(items, request.query, newest_first=True), request, service)
+
+
+def show_item(request: Request, service: AzureService) -> Response:
+    """``GET /conversations/{conversation}/items/{item}``."""
+    validate_place(request, service)
+    return answer(_find_item(_find(request.documents, request), request.documents, request), request, service)
+
+
+def delete_item(request: Request, service: AzureService) -> Change:
+    """``DELETE /conversations/{conversation}/items/{item}``: answers the conversation."""
+    validate_place(request, service)
+
+    def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
+        _find_item(document, documents, request)
+        deleted: JSON = [*as_array(document["deleted"]), request.params["item"]]
+        return document["conversation"], {**document, "deleted": deleted}
+
+    return _change(request, service, change)
+
+
+def find_conversation(documents: Documents, name: str, request: Request) -> Object:
+    """Return the document of a conversation of the same principal.
+
+    Raises:
+        EmulatedError: 404.
+    """
+    found = documents.get(name)
+    document = as_object(found) if found is not None else {}
+    if "added" not in document or document["principal"] != request.principal:
+        text = f"Conversation with id '{name}' not found."
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+    return document
+
+
+def list_kept(document: Object, documents: Documents) -> list[Object]:
+    """Return the items of a conversation in their order, without the deleted."""
+    deleted = as_array(document["deleted"])
+    return [item for item in list_all(document, documents) if item["id"] not in deleted]
+
+
+def list_all(document: Object, documents: Documents) -> list[Object]:
+    """Return all items that a conversation ever had: its own and those of its responses, as they came."""
+    name = as_object(document["conversation"])["id"]
+    batches = [as_object(batch) for batch in as_array(document["added"])]
+    for stored in map(as_object, documents.values()):
+        if stored.get("joined") == name:
+            output = as_object(stored["response"])["output"]
+            batches.append({"at": stored["at"], "items": [*as_array(stored["input"]), *as_array(output)]})
+    batches.sort(key=lambda batch: as_integer(batch["at"]))
+    return [as_object(item) for batch in batches for item in as_array(batch["items"])]
+
+
+def _change(
+    request: Request, service: AzureService, change: Callable[[Object, Documents], tuple[JSON, Object]]
+) -> Change:
+    def make(documents: Documents) -> Write:
+        body, document = change(_find(documents, request), documents)
+        return Write(answer(body, request, service), request.params["conversation"], document)
+
+    return Change(make)
+
+
+def _find(documents: Documents, request: Request) -> Object:
+    return find_conversation(documents, request.params["conversation"], request)
+
+
+def _find_item(document: Object, documents: Documents, request: Request) -> Object:
+    name = request.params["item"]
+    found = next((item for item in list_kept(document, documents) if item["id"] == name), None)
+    if found is None:
+        text = f"Item with id '{name}' not found in conversation '{request.params['conversation']}'."
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+    return found
+
+
+def _parse_body(request: Request, service: AzureService) -> JSON:
+    _, settings = validate_place(request, service)
+    body = parse_body(request, settings) if request.body else {}
+    found = SHAPES.find_misfit("conversation", {"metadata": None, **body}) if isinstance(body, dict) else None
+    if found is not None and found.kind == "unknown" and len(found.path) == 1:
+        raise build_refusal(found)
+    return body
+
+
+def _parse_new(given: Iterable[Object], request: Request) -> list[Object]:
+    """Return new items with ids.
+
+    Raises:
+        EmulatedError: too many, or one is invalid.
+    """
+    items = list_items([*given])
+    if len(items) > MAX_ITEMS:
+        raise _error_items(len(items))
+    for position, item in enumerate(items):
+        found = SHAPES.find_misfit("item", item, ("items", position))
+        if found is not None:
+            raise build_refusal(found)
+    parse_items(items)
+    return identify(items, request.key)
+
+
+def _error_items(count: int) -> EmulatedError:
+    text = f"Invalid 'items': array too long. Expected an array with maximum length {MAX_ITEMS}, but got an array"
+    return refusals.contradicts(f"{text} with length {count} instead.", "items", "array_above_max_length")
