@@ -56,6 +56,10 @@ class AsyncEmulatorClient(BaseClient):
     scenario = _awaiting(steps.scenario)
     load = _awaiting(steps.load)
     add_rule = _awaiting(steps.add_rule)
+    reply = _awaiting(steps.reply)
+    refuse = _awaiting(steps.refuse)
+    fault = _awaiting(steps.fault)
+    outage = _awaiting(steps.outage)
     reset = _awaiting(steps.reset)
     advance = _awaiting(steps.advance)
     clock = _awaiting(steps.clock)
@@ -67,6 +71,7 @@ class AsyncEmulatorClient(BaseClient):
     assert_called = _awaiting(steps.assert_called)
     assert_not_called = _awaiting(steps.assert_not_called)
     assert_order = _awaiting(steps.assert_order)
+    assert_no_unused_rules = _awaiting(steps.assert_no_unused_rules)
     metrics = _awaiting(steps.metrics)
     report = _awaiting(steps.report)
 

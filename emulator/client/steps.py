@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 from urllib.parse import quote
 
 from emulator.client.base import Target, Via
+from emulator.client.facets import Calls, Filters, merge_where
 from emulator.client.request import EmulatorError, Reply, Steps, ask
 from emulator.client.scenario import Source, complete, compose, explain_refusal
 from emulator.control.models import (
@@ -16,10 +18,12 @@ from emulator.control.models import (
     RequestDetails,
     RequestEntry,
     Requests,
+    RuleHits,
+    Rules,
     ScenarioState,
     Verified,
 )
-from emulator.core.json import JSON
+from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.units import parse_duration
 from emulator.scenario.source import Document
 from emulator.vendors import environment_of
@@ -95,13 +99,18 @@ def load(target: Target, /, *sources: Source, **keys: JSON) -> Steps[ScenarioSta
     return (yield from _put(target, document))
 
 
-def add_rule(target: Target, /, rule: Mapping[str, JSON], first: bool = True) -> Steps[ScenarioState]:
+def _as_json(filters: Filters) -> dict[str, JSON]:
+    return {**filters}  # type: ignore[dict-item]  # all values are of JSON
+
+
+def add_rule(target: Target, /, rule: Mapping[str, object], first: bool = True) -> Steps[ScenarioState]:
     """Add a rule before or after the others; counters and quotas begin again."""
     state = yield from scenario(target)
     document = complete(state.document, state.name)
     rules = document.get("rules") or ()
     before = rules if isinstance(rules, Sequence) and not isinstance(rules, str) else ()
-    document["rules"] = [rule, *before] if first else [*before, rule]
+    added: JSON = parse_json(dump_json({**rule}))  # type: ignore[dict-item]  # the server validates
+    document["rules"] = [added, *before] if first else [*before, added]
     return (yield from _put(target, Document(document)))
 
 
@@ -111,6 +120,154 @@ def _put(target: Target, document: Document) -> Steps[ScenarioState]:
     if problem is not None and problem.errors:
         raise explain_refusal(problem, document)
     return reply.read(ScenarioState)
+
+
+def reply(
+    target: Target,
+    /,
+    text: str | None = None,
+    *,
+    when: Mapping[str, object] | None = None,
+    times: int | Mapping[str, object] | None = None,
+    name: str | None = None,
+    **keys: object,
+) -> Steps[ScenarioState]:
+    """Add a rule, before the others, that fixes the answer.
+
+    Args:
+        when: fields of a rule's ``when``; absent: every call.
+        times: the first so many matching calls, or the keys of a rule's ``times``; absent: all.
+        name: of the rule; absent: made of what it does.
+        keys: of a reply, such as ``tool_calls``, ``finish_reason`` or ``template``.
+
+    Raises:
+        ScenarioError: it is no rule.
+    """
+    given = keys if text is None else {"text": text, **keys}
+    return (yield from _add(target, {"reply": given}, when, times, name or "reply"))
+
+
+def refuse(
+    target: Target,
+    /,
+    kind: str,
+    *,
+    when: Mapping[str, object] | None = None,
+    times: int | Mapping[str, object] | None = None,
+    name: str | None = None,
+    **keys: object,
+) -> Steps[ScenarioState]:
+    """Add a rule, before the others, that refuses calls in the vendor's words.
+
+    Args:
+        kind: such as ``rate_limited`` or ``overloaded``.
+        when, times, name: as in :func:`reply`.
+        keys: of an error, such as ``retry_after`` or ``message``.
+
+    Raises:
+        ScenarioError: it is no rule.
+    """
+    return (yield from _add(target, {"error": {"kind": kind, **keys}}, when, times, name or kind))
+
+
+def fault(
+    target: Target,
+    /,
+    type_: str,
+    *,
+    when: Mapping[str, object] | None = None,
+    times: int | Mapping[str, object] | None = None,
+    name: str | None = None,
+    **keys: object,
+) -> Steps[ScenarioState]:
+    """Add a rule, before the others, that breaks the answer.
+
+    Args:
+        type_: such as ``disconnect`` or ``stall``.
+        when, times, name: as in :func:`reply`.
+        keys: of the fault, such as ``after_tokens``; ``for_`` is its ``for``.
+
+    Raises:
+        ScenarioError: it is no rule.
+    """
+    given = {"type": type_, **{key.rstrip("_"): value for key, value in keys.items()}}
+    return (yield from _add(target, {"faults": [given]}, when, times, name or type_))
+
+
+def outage(
+    target: Target,
+    /,
+    for_: str,
+    *,
+    after: str = "0s",
+    kind: str = "overloaded",
+    when: Mapping[str, object] | None = None,
+    name: str | None = None,
+) -> Steps[ScenarioState]:
+    """Add a rule, before the others, that refuses every call for a time of the scenario's clock.
+
+    Args:
+        for_: how long.
+        after: from now, when it begins.
+        kind: of the refusals.
+        when, name: as in :func:`reply`.
+
+    Raises:
+        ScenarioError: it is no rule.
+        ValueError: a duration is malformed.
+    """
+    begin = parse_duration(after)  # adding a rule restarts scenario time
+    times = {"between": [f"{begin:.6f}s", f"{begin + parse_duration(for_):.6f}s"]}
+    return (yield from _add(target, {"error": {"kind": kind}}, when, times, name or "outage"))
+
+
+def _add(
+    target: Target,
+    outcome: Mapping[str, object],
+    when: Mapping[str, object] | None,
+    times: int | Mapping[str, object] | None,
+    name: str,
+) -> Steps[ScenarioState]:
+    """Add a rule before the others, with a number behind its name if that is taken."""
+    taken = (yield from scenario(target)).rules
+    number = next(n for n in range(1, len(taken) + 2) if _number(name, n) not in taken)
+    rule: dict[str, object] = {"name": _number(name, number), **outcome}
+    if when is not None:
+        rule["when"] = merge_where(when)
+    if times is not None:
+        rule["times"] = {"first": times} if isinstance(times, int) else times
+    return (yield from add_rule(target, rule))
+
+
+def _number(name: str, number: int) -> str:
+    return name if number == 1 else f"{name} {number}"
+
+
+def assert_no_unused_rules(target: Target, /) -> Steps[None]:
+    """Assert that every rule took a call.
+
+    Raises:
+        AssertionError: some did not; the message names them.
+    """
+    __tracebackhide__ = True
+    unused = yield from find_unused_rules(target)
+    if unused:
+        raise AssertionError(describe_unused(unused))
+
+
+def find_unused_rules(target: Target) -> Steps[list[RuleHits]]:
+    """Return the rules that took no call in the journal."""
+    return [row for row in (yield from ask("GET", "/rules", target.query)).read(Rules).rules if not row.hits]
+
+
+def describe_unused(unused: Sequence[RuleHits]) -> str:
+    """Format the rules that took no call, one line each."""
+    many = len(unused) > 1
+    lines = [
+        f"  {row.name!r}" + (f"   the nearest rule of {row.nearest} unmatched calls" if row.nearest else "")
+        for row in unused
+    ]
+    return "\n".join([f"{len(unused)} rule{'s' if many else ''} took no call:", *lines])
 
 
 def reset(target: Target, /) -> Steps[ScenarioState]:
@@ -128,24 +285,25 @@ def clock(target: Target, /) -> Steps[ClockState]:
     return (yield from ask("GET", "/clock", target.query)).read(ClockState)
 
 
-def requests(target: Target, /, **filters: JSON) -> Steps[list[RequestDetail]]:
+def requests(target: Target, /, **filters: Unpack[Filters]) -> Steps[list[RequestDetail]]:
     """Return the recorded calls in full, oldest first.
 
     Filters are the fields of an entry (``status=429``, ``rule=None``), ``matched``, ``since``, ``limit`` and ``wait``.
     """
-    query = {"limit": _ALL, **target.query, **filters, "detail": True}
+    query: dict[str, JSON] = {"limit": _ALL, **target.query, **_as_json(filters), "detail": True}
     reply = yield from ask("GET", "/requests", query, wait=_seconds(filters.get("wait")))
     return reply.read(RequestDetails).requests
 
 
-def last(target: Target, /, **filters: JSON) -> Steps[RequestDetail]:
+def last(target: Target, /, **filters: Unpack[Filters]) -> Steps[RequestDetail]:
     """Return the latest call.
 
     Raises:
         AssertionError: there is none.
     """
     __tracebackhide__ = True
-    found = yield from requests(target, **{**filters, "limit": 1})
+    newest: Filters = {**filters, "limit": 1}
+    found = yield from requests(target, **newest)
     if not found:
         total = (yield from ask("GET", "/requests", {**target.query, "limit": 1})).read(Requests).total
         such = " with " + ", ".join(f"{name}={value!r}" for name, value in filters.items()) if filters else ""
@@ -164,8 +322,8 @@ def verify(
     target: Target,
     /,
     *,
-    calls: Mapping[str, JSON] | None = None,
-    order: Sequence[Mapping[str, JSON]] | None = None,
+    calls: Mapping[str, object] | None = None,
+    order: Sequence[Mapping[str, object]] | None = None,
     times: int | Mapping[str, int] | None = None,
     within: str | None = None,
 ) -> Steps[Verified]:
@@ -182,8 +340,8 @@ def verify(
     """
     __tracebackhide__ = True
     body: dict[str, JSON] = {
-        "calls": calls,
-        "order": order,
+        "calls": None if calls is None else merge_where(calls),
+        "order": None if order is None else [*map(merge_where, order)],
         "times": {"exactly": times} if isinstance(times, int) else times,
         "within": within,
     }
@@ -199,7 +357,7 @@ def _check(reply: Reply) -> None:
         raise AssertionError(str(reply.to_error()))
 
 
-def wait_for(target: Target, /, within: str = "5s", **calls: JSON) -> Steps[RequestDetail]:
+def wait_for(target: Target, /, within: str = "5s", **calls: Unpack[Calls]) -> Steps[RequestDetail]:
     """Wait for the first such call and return it.
 
     Raises:
@@ -217,7 +375,7 @@ def assert_called(
     at_least: int | None = None,
     at_most: int | None = None,
     within: str | None = None,
-    **calls: JSON,
+    **calls: Unpack[Calls],
 ) -> Steps[Verified]:
     """Assert that such calls were made, by default at least one.
 
@@ -230,7 +388,7 @@ def assert_called(
     return (yield from verify(target, calls=calls, times=count or None, within=within))
 
 
-def assert_not_called(target: Target, /, within: str | None = None, **calls: JSON) -> Steps[Verified]:
+def assert_not_called(target: Target, /, within: str | None = None, **calls: Unpack[Calls]) -> Steps[Verified]:
     """Assert that no such call was made, and none comes ``within`` a time.
 
     Raises:
@@ -240,7 +398,9 @@ def assert_not_called(target: Target, /, within: str | None = None, **calls: JSO
     return (yield from verify(target, calls=calls, times=0, within=within))
 
 
-def assert_order(target: Target, /, order: Sequence[Mapping[str, JSON]], within: str | None = None) -> Steps[Verified]:
+def assert_order(
+    target: Target, /, order: Sequence[Mapping[str, object]], within: str | None = None
+) -> Steps[Verified]:
     """Assert that such calls came in this order; others may come between them.
 
     Raises:

@@ -53,6 +53,10 @@ class EmulatorClient(BaseClient):
     scenario = _blocking(steps.scenario)
     load = _blocking(steps.load)
     add_rule = _blocking(steps.add_rule)
+    reply = _blocking(steps.reply)
+    refuse = _blocking(steps.refuse)
+    fault = _blocking(steps.fault)
+    outage = _blocking(steps.outage)
     reset = _blocking(steps.reset)
     advance = _blocking(steps.advance)
     clock = _blocking(steps.clock)
@@ -64,6 +68,7 @@ class EmulatorClient(BaseClient):
     assert_called = _blocking(steps.assert_called)
     assert_not_called = _blocking(steps.assert_not_called)
     assert_order = _blocking(steps.assert_order)
+    assert_no_unused_rules = _blocking(steps.assert_no_unused_rules)
     metrics = _blocking(steps.metrics)
     report = _blocking(steps.report)
 

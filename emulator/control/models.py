@@ -1,12 +1,13 @@
 """Request and response models of the control API."""
 
 import re
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticSerializationError
 
+from emulator.control.conversation import find_prompt, list_messages
 from emulator.core.json import JSON, dump_text
 from emulator.core.units import parse_duration, require
 from emulator.scenario.conditions import Names, Number, When
@@ -367,12 +368,18 @@ class RequestsQuery(Filters):
     detail: Flag = Field(default="false", description="Each call whole, as `/requests/{id}` gives it.")
 
 
+if TYPE_CHECKING:
+    Body = Any  # tests index it without a check of each type
+else:
+    Body = JSON
+
+
 class RequestShown(ResponseModel):
     """What the client sent."""
 
     query: dict[str, str]
     headers: dict[str, str] = Field(description="Names in lower case; of credentials four characters, or none.")
-    body: JSON = Field(description="Parsed where it is JSON, else text, else base64; null: none, or it is not kept.")
+    body: Body = Field(description="Parsed where it is JSON, else text, else base64; null: none, or it is not kept.")
     raw: str | None = Field(default=None, description="The text of a body of JSON, where `body` may not give it back.")
     encoding: Literal["base64"] | None = Field(
         default=None, description="How the body is written, where it is no text."
@@ -384,7 +391,7 @@ class RequestShown(ResponseModel):
 
 class ToolCallShown(ResponseModel):
     name: str
-    arguments: JSON = Field(description="Parsed where they are JSON.")
+    arguments: Body = Field(description="Parsed where they are JSON.")
 
 
 class StrikeShown(ResponseModel):
@@ -396,7 +403,7 @@ class ResponseShown(ResponseModel):
     """What the client was sent."""
 
     headers: dict[str, str] = Field(description="Names in lower case.")
-    body: JSON = Field(description="As that of the request; null for a stream, which has its words in `text`.")
+    body: Body = Field(description="As that of the request; null for a stream, which has its words in `text`.")
     encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
     text: str | None = Field(description="What the model said; null: nothing was asked of one.")
     received: str | None = Field(
@@ -443,6 +450,16 @@ class RequestDetail(RequestEntry):
     response: ResponseShown
     limits: list[LimitRow] = Field(description="Those that refused it.")
     explanation: list[RuleVerdict] = Field(description="Every rule's word, up to the one that took the call.")
+
+    @property
+    def prompt(self) -> str | None:
+        """Text of the user's last message, or of the last prompt or input, as far as the body is kept."""
+        return find_prompt(self.request.body)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """Messages as the client sent them; empty if the request has none."""
+        return list_messages(self.request.body)
 
 
 class Requests(ResponseModel):

@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
+from emulator.core.json import as_object
 from emulator.scenario.parsed import ScenarioError
 from tests.client.app import MODEL, PATH, ask
 from tests.untyped_json import JSON
@@ -177,7 +178,7 @@ def test_requests_and_explain_show_full_calls(client: EmulatorClient) -> None:
     ask(client.url("databricks"), "Tides?")
     (call,) = client.requests(status=200, rule="tides", stream=False)
     assert call.path == PATH
-    assert call.request.body["model"] == MODEL  # type: ignore[index,call-overload]  # an object
+    assert call.request.body["model"] == MODEL
     assert call.response.text == "Twice a day."
     assert client.explain(call).explanation == client.explain(call.id).explanation == call.explanation
     assert client.requests(rule=None) == []
@@ -232,7 +233,7 @@ def test_assertions_explain_failure(client: EmulatorClient, method: str, argumen
 
 def test_unknown_facet_raises_with_suggestion(client: EmulatorClient) -> None:
     with pytest.raises(EmulatorError, match=r"promt: unknown key; did you mean prompt\?"):
-        client.assert_called(promt="Hello")
+        client.assert_called(promt="Hello")  # type: ignore[call-arg]
 
 
 @pytest.mark.covers("promises/clients", "wait_for")
@@ -291,3 +292,62 @@ async def test_tls_context_is_used(live_tls: object) -> None:
         assert client.url("tgi").startswith("https://")
     async with AsyncEmulatorClient(urls["front"], tls=context) as awaiting:
         assert (await awaiting.url("tgi")).startswith("https://")
+
+
+@pytest.mark.covers("promises/clients", "helpers for rules")
+def test_helpers_add_rules_before_the_others(client: EmulatorClient) -> None:
+    client.reply("Twice a day.")
+    client.reply(finish_reason="length", when={"prompt": "long", "where": {"header.x-a": {"not": "b"}}})
+    client.refuse("rate_limited", times=2, retry_after="3s")
+    client.refuse("rate_limited", when={"prompt": {"contains": "never"}}, times={"every": 2}, name="mine")
+    client.fault("stall", for_="2s", after_tokens=1, when={"stream": True})
+    client.outage("30s", after="1m30s", kind="internal")
+    assert as_object(client.scenario().document)["rules"] == [
+        {"name": "outage", "error": {"kind": "internal"}, "times": {"between": ["90.000000s", "120.000000s"]}},
+        {
+            "name": "stall",
+            "faults": [{"type": "stall", "for": "2s", "after_tokens": 1}],
+            "when": {"stream": True},
+        },
+        {
+            "name": "mine",
+            "error": {"kind": "rate_limited"},
+            "when": {"prompt": {"contains": "never"}},
+            "times": {"every": 2},
+        },
+        {"name": "rate_limited", "error": {"kind": "rate_limited", "retry_after": "3s"}, "times": {"first": 2}},
+        {
+            "name": "reply 2",
+            "reply": {"finish_reason": "length"},
+            "when": {"prompt": "long", "header.x-a": {"not": "b"}},
+        },
+        {"name": "reply", "reply": {"text": "Twice a day."}},
+    ]
+    with pytest.raises(ScenarioError, match=r"rules\[0\]\.faults\[0\]\.after_token: unknown key"):
+        client.fault("stall", for_="2s", after_token=1)
+
+
+def test_unused_rules_are_named(client: EmulatorClient) -> None:
+    client.load({"strict": True, "rules": [{"name": "tides", "when": {"prompt": "tides"}, "pass": True}]})
+    client.reply("Hi", when={"prompt": {"contains": "Hello"}})
+    assert ask(client.url("databricks"), "Good-bye") == 501
+    with pytest.raises(AssertionError) as caught:
+        client.assert_no_unused_rules()
+    assert str(caught.value).splitlines() == [
+        "2 rules took no call:",
+        "  'reply'   the nearest rule of 1 unmatched calls",
+        "  'tides'",
+    ]
+    ask(client.url("databricks"), "Hello")
+    ask(client.url("databricks"), "tides")
+    client.assert_no_unused_rules()
+
+
+@pytest.mark.covers("promises/clients", "prompt and messages of a call")
+def test_calls_have_prompt_and_messages(client: EmulatorClient) -> None:
+    ask(client.url("databricks"), "What of tides?")
+    call = client.last()
+    assert (call.prompt, call.messages[-1]["role"]) == ("What of tides?", "user")
+    assert call.request.body["messages"][-1]["content"] == "What of tides?"
+    client.assert_called(where={"header.authorization": {"prefix": "Bearer"}})
+    client.assert_order([{"prompt": "What of tides?", "where": {"body.model": {"not": "x"}}}])

@@ -1,0 +1,69 @@
+"""Types that a user's project checks: the lines of README and docs pass ``mypy --strict``, mistakes do not."""
+
+import re
+from pathlib import Path
+
+import pytest
+from mypy import api
+
+from tests.tools.docs.blocks import find_blocks
+
+pytestmark = pytest.mark.slow
+
+HEAD = """\
+from typing import Any
+from emulator.client import AsyncEmulatorClient, EmulatorClient
+my_app: Any = None
+"""
+HELPERS = """
+def test_types(emulator: EmulatorClient) -> None:
+    emulator.reply("Twice a day.", when={"prompt": {"contains": "tides"}, "turn": 2})
+    emulator.refuse("rate_limited", times=2, retry_after="1s")
+    emulator.fault("disconnect", after_tokens=5)
+    emulator.outage(for_="30s")
+    emulator.add_rule({"name": "mine", "faults": [{"type": "stall", "for": "2s"}], "times": {"first": 1}})
+    call = emulator.last(status=200, rule=None)
+    prompt: str | None = call.prompt
+    role: str = call.messages[-1]["role"]
+    name: str = call.response.tool_calls[0].arguments["city"]
+    emulator.assert_called(times=1, prompt={"contains": "tides"}, where={"header.x-team": "search"})
+    emulator.assert_not_called(status={"above": 399}, deployment=["a", "b*"])
+    emulator.assert_order([{"prompt": "a"}, {"status": 200}])
+    emulator.assert_no_unused_rules()
+    print(prompt, role, name)
+
+async def test_async(emulator: AsyncEmulatorClient) -> None:
+    await emulator.assert_called(vendor="databricks", times=2)
+    print((await emulator.last()).request.body["messages"][-1]["role"])
+"""
+WRONG = """
+def test_wrong(emulator: EmulatorClient) -> None:
+    emulator.assert_called(promt="tides")
+    emulator.requests(statu=200)
+    emulator.outage(30)
+"""
+
+
+def list_documented() -> dict[str, str]:
+    """Return the Python blocks of the pages for users by name, with the types that pytest's users leave out."""
+    pages = ("README.md", "testing.md")
+    blocks = [block.text for block in find_blocks() if block.page in pages and block.language == "python"]
+    typed = [re.sub(r"def (\w+)\(emulator\):", r"def \1(emulator: EmulatorClient) -> None:", text) for text in blocks]
+    return {f"block{number}": re.sub(r"import my_app\n", "", text) for number, text in enumerate(typed)}
+
+
+@pytest.mark.covers("promises/clients", "types of a user's project")
+def test_documented_lines_are_typed_and_mistakes_are_found(tmp_path: Path) -> None:
+    sources = {**list_documented(), "helpers": HELPERS, "wrong": WRONG}
+    assert len(sources) > 4
+    for name, text in sources.items():
+        (tmp_path / f"{name}.py").write_text(HEAD + text, encoding="utf-8")
+    options = ["--strict", "--config-file=", "--hide-error-context", "--cache-dir", str(tmp_path / "cache")]
+    told, errors, _ = api.run([*options, *(str(tmp_path / f"{name}.py") for name in sources)])
+    assert not errors
+    rows = [re.search(r"(\w+)\.py:\d+: error: (.*?)(?: for |;|$)", line) for line in told.splitlines()]
+    assert [row.groups() for row in rows if row is not None] == [
+        ("wrong", 'Unexpected keyword argument "promt"'),
+        ("wrong", 'Unexpected keyword argument "statu"'),
+        ("wrong", 'Argument 1 has incompatible type "int"'),
+    ]
