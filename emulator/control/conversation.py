@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from emulator.core.json import JSON
 
 _TEXTS = ("text", "content", "parts", "input_text", "output_text")
 
 
-def list_messages(body: JSON) -> list[dict[str, Any]]:
+def list_messages(body: JSON) -> list[dict[str, JSON]]:
     """Return the messages as the client sent them: chat messages, Responses items or Gemini contents."""
     if not isinstance(body, Mapping):
         return []

@@ -457,7 +457,7 @@ class RequestDetail(RequestEntry):
         return find_prompt(self.request.body)
 
     @property
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[dict[str, Body]]:
         """Messages as the client sent them; empty if the request has none."""
         return list_messages(self.request.body)
 
