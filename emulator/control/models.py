@@ -385,7 +385,7 @@ class RequestShown(ResponseModel):
         default=None, description="How the body is written, where it is no text."
     )
     bytes: int = Field(description="Of the body as it came.")
-    cut: bool = Field(description="The body was longer than what is kept of it.")
+    cut: bool = Field(description="The body was longer than what is kept of it, which may be nothing.")
     kept: bool = Field(description="false: query, headers and body are not kept, or no longer.")
 
 
@@ -405,10 +405,8 @@ class ResponseShown(ResponseModel):
     headers: dict[str, str] = Field(description="Names in lower case.")
     body: Body = Field(description="As that of the request; null for a stream, which has its words in `text`.")
     encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
-    text: str | None = Field(description="What the model said; null: nothing was asked of one.")
-    received: str | None = Field(
-        default=None, description="Of a stream that ended early, the part of `text` that went out."
-    )
+    text: str | None = Field(description="What the model said, as far as it was sent; null: nothing was asked of one.")
+    received: str | None = Field(default=None, description="The same of a stream that ended early; else null.")
     tool_calls: list[ToolCallShown]
     raw: str | None = Field(
         description="The body of an answer that was bent, as far as it was sent; bytes that are no text as `\\xNN`."

@@ -17,7 +17,7 @@ _MAX_CHARACTER = 4  # bytes in UTF-8
 
 def show_request(entry: JournalEntry, payload: Payload | None) -> RequestShown:
     if payload is None:
-        return RequestShown(query={}, headers={}, body=None, bytes=entry.bytes_in, cut=False, kept=False)
+        return RequestShown(query={}, headers={}, body=None, bytes=entry.bytes_in, cut=entry.bytes_in > 0, kept=False)
     body, is_base64 = show_body(payload.request.body, cut=payload.request_cut)
     return RequestShown(
         query={name: str(value) for name, value in payload.request.query.items()},
@@ -49,7 +49,7 @@ def show_response(entry: JournalEntry, payload: Payload | None) -> ResponseShown
         writes=[] if payload is None else list(payload.writes),
         events=entry.events,
         bytes=entry.bytes_out,
-        cut=payload is not None and payload.response_cut,
+        cut=entry.bytes_out > 0 if payload is None else payload.response_cut,
         kept=payload is not None,
     )
 

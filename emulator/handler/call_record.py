@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -348,6 +349,21 @@ class CallRecord:
     def _read_traceparent(self) -> str | None:
         return self.traceparent or read_traceparent(self.request.headers)
 
+    @property
+    def _has_ended_early(self) -> bool:
+        """Whether less was sent than planned."""
+        return not self.sent.whole or (self.sent.tokens is not None and self.sent_tokens < self.completion_tokens)
+
+    def _cut_to_sent(self, response: RecordedResponse) -> RecordedResponse:
+        """Return the part of a response that was sent; its tokens as far as they are due if there are more choices."""
+        choice, count = response.choice, self.sent_tokens
+        if choice is not None:
+            if self.completion_tokens > choice.count:
+                count = min(count, bisect_right(choice.due, self.sent.reached))
+            choice = choice.cut(count) if count else None
+        body = None if response.body is None else response.body[: self.sent.size]
+        return replace(response, choice=choice, body=body)
+
     def _build_payload(self) -> Payload:
         explainer, request, response = self.explainer, self.request, self.response
         tokens = NO_TOKENS if explainer is None else explainer.tokens
@@ -355,6 +371,9 @@ class CallRecord:
             response = RecordedResponse()  # of a record whose payload was evicted while its entry is read
             if explainer is not None and self.match is not None:
                 response = explainer.respond_again(replace(request), self.match, self.started, self.quota)
+        planned = response.choice
+        if self._has_ended_early:
+            response = self._cut_to_sent(response)
         payload = redact_payload(request, response, self.max_body_bytes, tokens)
         raw = response.raw
         if raw is not None and not has_credential(raw, tokens):
@@ -362,10 +381,9 @@ class CallRecord:
             payload.fault_sites = tuple([strike for strike in response.fault_sites if strike.at <= self.sent.size])
         if self.stream or raw is not None:
             payload.writes = thin_out(self.sent.dues, self.sent.lateness)
-        choice = response.choice
-        if self.stream and choice is not None and self.sent_tokens < choice.count:
-            received = choice.cut(self.sent_tokens).text() if self.sent_tokens else ""
-            payload.received = tokens.redact(redact_text(received[: self.max_body_bytes]))
+        if self._has_ended_early and planned is not None:
+            payload.text = payload.text or ""
+            payload.received = payload.text if self.stream else None
         payload.request_cut, payload.size = self.request_cut, self.size
         payload.response_cut |= self.response_cut
         return payload

@@ -88,7 +88,7 @@ class CallRecorder:
         entry = record.load()
         entry.whole = False
         entry.client_left = record.left
-        entry.status = sent.status
+        entry.status, entry.finish_reason = sent.status, None
         entry.sent_tokens = record.sent_tokens
         entry.duration = record.duration
         if entry.seq:

@@ -176,8 +176,8 @@ class Payload:
         request: the body may be truncated.
         headers: of the response.
         body: of a response that is no stream; may be truncated.
-        text: text that the model generated.
-        received: the part of ``text`` that was sent of a stream that ended early; else ``None``.
+        text: text that the model generated, as far as it was sent.
+        received: the same of a stream that ended early; else ``None``.
         tool_calls: pairs of name and arguments.
         raw: bytes sent of a body that faults changed; may be truncated.
         fault_sites: positions in ``raw`` that faults changed, in order of the faults.
