@@ -12,7 +12,7 @@ _GENERATING = frozenset({"core", "faults", "generation", "latency", "ratelimit",
 _WIRE = frozenset({"core", "encoding", "protocols"})
 _HANDLING = _GENERATING | {"handler", "http", "journal", "observability", "settings"}
 _RUNNING = _HANDLING | _WIRE | {"cluster", "control", "runtime", "vendors"}
-_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin", "recording"}
+_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin", "recording", "imports"}
 _ROOT = ""
 
 # What each part may import of ours, besides itself.
@@ -31,6 +31,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "journal": frozenset({"core", "faults", "scenario"}),
     "observability": frozenset({"core", "handler", "journal", "scenario"}),  # a span reads the request's context
     "recording": frozenset({"core", "http", "settings"}),
+    "imports": frozenset({"core", "recording"}),
     "handler": _HANDLING | {"recording"},
     "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
     "runtime": _HANDLING | {"cluster", "recording"},
@@ -53,7 +54,7 @@ LIBRARIES: dict[str, frozenset[str]] = {
     "opentelemetry": frozenset({"handler", "observability"}),
     "prometheus_client": frozenset({"observability"}),
     "re2": frozenset({"scenario"}),
-    "yaml": frozenset({"scenario"}),
+    "yaml": frozenset({"imports", "scenario"}),
 }
 
 

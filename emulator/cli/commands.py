@@ -321,6 +321,21 @@ def _run_record(options: argparse.Namespace, settings: Settings) -> int:
     return record(RecordOptions(*given), settings)
 
 
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    text = "vcrpy cassettes, HAR, aimock, MockServer, llmposter, LiteLLM's log lines, OpenAI batches"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=text)
+    parser.add_argument("--to", metavar="FOLDER", required=True, help="where exchanges and rules are written")
+    text = "whose the calls are, where neither host nor path says so"
+    parser.add_argument("--vendor", choices=VENDOR_NAMES, default="", help=text)
+    parser.set_defaults(run=_run_import)
+
+
+def _run_import(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.imports import import_files
+
+    return import_files([Path(file) for file in options.files], Path(options.to), options.vendor)
+
+
 def _add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="where to write (default: this one)")
     init.set_defaults(run=_run_init)
@@ -369,6 +384,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "env": ("print the variables a vendor's client reads", _add_env),
     "report": ("write the recorded calls as one HTML page", _add_report),
     "record": ("record the calls to real services", _add_record),
+    "import": ("import recordings and fixtures of other tools", _add_import),
     "health": ("check whether a running emulator is ready", _add_health),
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "instance": ("print an instance of a JSON Schema", _add_instance),

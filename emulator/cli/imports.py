@@ -1,0 +1,33 @@
+"""``emulator import``: recordings and fixtures of other tools, as exchanges and rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from emulator.core.os_errors import explain_file
+from emulator.core.text import escape
+from emulator.imports.files import read_files, write_found
+from emulator.imports.found import ImportProblem
+
+
+def import_files(files: Sequence[Path], folder: Path, vendor: str) -> int:
+    """Import files; return 0, or 2 if one cannot be read. What cannot be carried over is listed."""
+    try:
+        found = read_files(files, vendor)
+        exposed = write_found(found, folder)
+    except ImportProblem as error:
+        print(f"emulator: error: {escape(str(error))}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"emulator: error: --to: {escape(explain_file(error))}", file=sys.stderr)
+        return 2
+    for line in found.lost:
+        print(f"not carried over: {escape(line)}", file=sys.stderr)
+    for line in exposed:
+        print(f"a credential was cut: {escape(line)}", file=sys.stderr)
+    where = escape(str(folder))
+    rules = f", {len(found.rules)} rules in {where}/imported.yaml" if found.rules else ""
+    print(f"{len(found.exchanges)} exchanges in {where}{rules}; {len(found.lost)} things not carried over")
+    return 0

@@ -1,0 +1,184 @@
+"""Read vcrpy cassettes and HAR files.
+
+Sources: vcrpy, ``vcr/serialize.py`` and ``vcr/serializers/compat.py``; HTTP Archive (HAR) format 1.2, sections
+``entries``, ``request``, ``response``, ``content``, ``timings``.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from urllib.parse import urlencode
+
+from emulator.core.http import Headers
+from emulator.core.json import JSON, Object, dump_json
+from emulator.imports.found import Found, as_items, as_mapping, cut_body
+from emulator.imports.vendors import find_target, find_vendor
+from emulator.recording.exchange import Exchange, drop_framing, find_header
+
+_WINDOWS = {"gzip": 31, "deflate": 47}  # zlib's ``wbits``
+
+
+def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Found:
+    """Read a vcrpy cassette; its streams have no times."""
+    found = Found()
+    streams = 0
+    interactions = value.get("interactions")
+    for number, item in enumerate(interactions if isinstance(interactions, list) else ()):
+        place = f"{file}: interactions[{number}]"
+        request, response = item.get("request") or {}, item.get("response") or {}
+        headers, body = _decode(_read_vcr_headers(response.get("headers")), _read_vcr_body(response.get("body")))
+        if body is None:
+            found.lost.append(f"{place}: the response is compressed in a way that cannot be read")
+            continue
+        status = response.get("status") or {}
+        exchange = _build(place, found, str(request.get("uri", "")), vendor)
+        if exchange is None:
+            continue
+        exchange.method = str(request.get("method", "GET"))
+        exchange.request_headers = drop_framing(_read_vcr_headers(request.get("headers")))
+        exchange.request_body = _read_vcr_body(request.get("body"))
+        exchange.status, exchange.reason = int(status.get("code", 200)), str(status.get("message") or "")
+        _finish(exchange, headers, body, 0.0, 0.0)
+        streams += exchange.is_streamed
+        found.exchanges.append(exchange)
+    if streams:
+        found.lost.append(f"{file}: vcrpy keeps no times: the events of {streams} streams are all due at once")
+    return found
+
+
+def _build(place: str, found: Found, url: str, vendor: str) -> Exchange | None:
+    name = vendor or find_vendor(url)
+    if not name:
+        found.lost.append(f"{place}: neither host nor path of {url.partition('?')[0]} says whose it is; use --vendor")
+        return None
+    return Exchange(vendor=name, method="", target=find_target(url, name))
+
+
+def _finish(exchange: Exchange, headers: Headers, body: bytes, offset: float, ended: float) -> None:
+    exchange.headers = drop_framing(headers)
+    exchange.offset, exchange.ended, exchange.ending = offset, ended, "whole"
+    exchange.writes = cut_body(body, exchange.headers, offset)
+    exchange.framing = "chunked" if len(exchange.writes) > 1 else "length" if body else "none"
+    if find_header(exchange.headers, "content-type").startswith("text/event-stream"):
+        exchange.framing = "chunked"
+
+
+def _read_vcr_headers(value: object) -> Headers:
+    if not isinstance(value, dict):
+        return ()
+    pairs = []
+    for name, items in value.items():
+        for item in items if isinstance(items, list) else [items]:
+            pairs.append((str(name), item.decode("latin-1") if isinstance(item, bytes) else str(item)))
+    return tuple(pairs)
+
+
+def _read_vcr_body(value: object) -> bytes:
+    if isinstance(value, dict):
+        if "base64_string" in value:
+            return base64.b64decode(str(value["base64_string"]))
+        value = value.get("string", value if value and "string" not in value else "")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, dict | list):
+        return dump_json(value)
+    return b"" if value is None else str(value).encode()
+
+
+def _decode(headers: Headers, body: bytes) -> tuple[Headers, bytes | None]:
+    """Decompress a body; vcrpy and some browsers keep the header of bodies that are decompressed already."""
+    coding = find_header(headers, "content-encoding").strip().lower()
+    if not coding or coding == "identity":
+        return headers, body
+    plain = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
+    window = _WINDOWS.get(coding)
+    if window is None:
+        return plain, body if _is_text(body) else None
+    try:
+        return plain, zlib.decompress(body, window)
+    except zlib.error:
+        return plain, body
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def read_har(value: JSON, file: str, vendor: str) -> Found:
+    """Read a HAR file; of a stream it has the time of the first byte and of the last."""
+    found = Found()
+    streams = 0
+    for number, entry in enumerate(map(as_mapping, as_items(as_mapping(as_mapping(value).get("log")).get("entries")))):
+        place = f"{file}: log.entries[{number}]"
+        request, response = as_mapping(entry.get("request")), as_mapping(entry.get("response"))
+        if str(request.get("method")) in ("OPTIONS", "CONNECT"):
+            found.lost.append(f"{place}: {request.get('method')} is of the browser, not of the service")
+            continue
+        exchange = _build(place, found, str(request.get("url", "")), vendor)
+        if exchange is None:
+            continue
+        exchange.method = str(request.get("method", "GET"))
+        exchange.request_headers = drop_framing(_read_har_headers(request))
+        exchange.request_body = _read_post_data(as_mapping(request.get("postData")))
+        exchange.time = _read_moment(entry.get("startedDateTime"))
+        _read_har_response(exchange, entry, response, place, found)
+        streams += exchange.is_streamed
+        found.exchanges.append(exchange)
+    if streams:
+        found.lost.append(f"{file}: HAR has no times of events: those of {streams} streams are due with the first byte")
+    return found
+
+
+def _read_har_response(exchange: Exchange, entry: Object, response: Object, place: str, found: Found) -> None:
+    timings = {name: _read_seconds(time) for name, time in as_mapping(entry.get("timings")).items()}
+    wait, receive = timings.get("wait", 0.0), timings.get("receive", 0.0)
+    status = response.get("status")
+    if not isinstance(status, int) or not status:
+        exchange.ending, exchange.ended = "cut", wait + receive
+        found.lost.append(f"{place}: HAR does not say how the call failed: it counts as cut")
+        return
+    exchange.status, exchange.reason = status, str(response.get("statusText") or "")
+    content = as_mapping(response.get("content"))
+    text = str(content.get("text") or "")
+    body = base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
+    if not body and isinstance(size := content.get("size"), int) and size > 0:
+        found.lost.append(f"{place}: the file has no body of the response, of {size} bytes")
+    headers = tuple(pair for pair in _read_har_headers(response) if pair[0].lower() != "content-encoding")
+    _finish(exchange, headers, body, wait, wait + receive)
+
+
+def _read_seconds(value: JSON) -> float:
+    """Convert milliseconds; -1 means that a phase did not take place."""
+    return max(0.0, value / 1000) if isinstance(value, int | float) else 0.0
+
+
+def _read_har_headers(message: Object) -> Headers:
+    pairs = [(str(item.get("name", "")), str(item.get("value", ""))) for item in _members(message.get("headers"))]
+    return tuple((name, value) for name, value in pairs if name and not name.startswith(":"))  # HTTP/2 has these
+
+
+def _members(value: JSON) -> Iterator[Object]:
+    return map(as_mapping, as_items(value))
+
+
+def _read_post_data(data: Object) -> bytes:
+    if isinstance(data.get("text"), str):
+        text = str(data["text"])
+        return base64.b64decode(text) if data.get("encoding") == "base64" else text.encode()
+    return urlencode(
+        [(str(item.get("name", "")), str(item.get("value", ""))) for item in _members(data.get("params"))]
+    ).encode()
+
+
+def _read_moment(value: JSON) -> float:
+    try:
+        return datetime.fromisoformat(str(value)).timestamp()
+    except ValueError:
+        return 0.0

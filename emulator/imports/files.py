@@ -1,0 +1,159 @@
+"""Read files of other tools by their content, and write what they hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from emulator.core.json import JSON, dump_text
+from emulator.core.os_errors import explain_file
+from emulator.imports.cassettes import read_cassette, read_har
+from emulator.imports.fixtures import (
+    is_aimock,
+    is_llmposter,
+    is_mockserver,
+    read_aimock,
+    read_llmposter,
+    read_mockserver,
+)
+from emulator.imports.found import Found, ImportProblem, as_mapping
+from emulator.imports.logs import Batches, is_batch_line, is_litellm, read_litellm
+from emulator.recording.exchange import SUFFIX, Exchange, Write, drop_framing, format_exchange
+from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
+
+_MAX_FILE = 256 * 1024**2  # bytes
+
+
+def read_files(files: Iterable[Path], vendor: str = "") -> Found:
+    """Read files in any of the formats; requests and results of batches may stand in different ones.
+
+    Raises:
+        ImportProblem: a file cannot be read, or is in none of the formats.
+    """
+    found, batches = Found(), Batches()
+    for file in files:
+        try:
+            if file.stat().st_size > _MAX_FILE:
+                raise ImportProblem(f"{file}: more than {_MAX_FILE // 1024**2} MiB")
+            found.add(_read(file.read_text(encoding="utf-8-sig"), file, vendor, batches))
+        except OSError as error:
+            raise ImportProblem(f"{file}: {explain_file(error)}") from None
+        except (UnicodeDecodeError, RecursionError):
+            raise ImportProblem(f"{file}: not UTF-8, or nested too deeply") from None
+    found.add(batches.join(vendor))
+    return found
+
+
+def _read(text: str, file: Path, vendor: str, batches: Batches) -> Found:
+    value = _parse_json(text)
+    if value is None:
+        lines = _parse_lines(text)
+        if lines and all(is_batch_line(line) for _, line in lines):
+            batches.add(lines, file.name)
+            return Found()
+        if lines and all(is_litellm(line) for _, line in lines):
+            return read_litellm(lines, file.name, vendor)
+        return _read_yaml(text, file, vendor)
+    return _read_document(value, file, vendor, batches)
+
+
+def _read_document(value: JSON, file: Path, vendor: str, batches: Batches) -> Found:
+    name = file.name
+    if "entries" in as_mapping(as_mapping(value).get("log")):
+        return read_har(value, name, vendor)
+    if "interactions" in as_mapping(value):
+        return read_cassette(as_mapping(value), name, vendor)
+    if is_litellm(value):
+        return read_litellm([(1, value)], name, vendor)
+    if is_batch_line(value):
+        batches.add([(1, value)], name)
+        return Found()
+    return _read_fixtures(value, name, vendor)
+
+
+def _read_fixtures(value: JSON, name: str, vendor: str) -> Found:
+    if is_aimock(value):
+        return read_aimock(value, name)
+    if is_mockserver(value):
+        return read_mockserver(value, name, vendor)
+    if is_llmposter(value):
+        return read_llmposter(value, name)
+    known = "vcrpy, HAR 1.2, aimock, MockServer, llmposter, LiteLLM's log lines, OpenAI batches"
+    raise ImportProblem(f"{name}: in none of the known formats: {known}")
+
+
+def _parse_json(text: str) -> JSON:
+    """Return a JSON document, or ``None``."""
+    try:
+        value: JSON = json.loads(text)
+    except ValueError:
+        return None
+    return value
+
+
+def _parse_lines(text: str) -> list[tuple[int, JSON]]:
+    """Return the JSON lines of a text with their numbers; none if a line is no JSON."""
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    values = [(number, _parse_json(line)) for number, line in lines]
+    return [] if any(value is None for _, value in values) else values
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # one of two classes
+    """Safe loader in which ``no`` and ``on`` are texts, as in YAML 1.2."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012  # pyyaml has it so
+        first: [row for row in rows if row[0] != "tag:yaml.org,2002:bool" or first in "tTfF"]
+        for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def _read_yaml(text: str, file: Path, vendor: str) -> Found:
+    try:
+        value = yaml.load(text, Loader=_Loader)  # noqa: S506  # a safe loader
+    except yaml.YAMLError as error:
+        raise ImportProblem(f"{file.name}: neither JSON nor YAML: {str(error).splitlines()[0]}") from None
+    if isinstance(value, dict) and "interactions" in value:
+        return read_cassette(value, file.name, vendor)
+    try:
+        return _read_fixtures(json.loads(json.dumps(value)), file.name, vendor)
+    except TypeError:
+        raise ImportProblem(f"{file.name}: holds values that no format has") from None
+
+
+def redact_exchange(exchange: Exchange, secrets: Secrets) -> Exchange:
+    """Redact a whole exchange in place; return it."""
+    exchange.request_headers = redact_headers(drop_framing(exchange.request_headers), secrets, "request")
+    exchange.target = redact_target(exchange.target, secrets)
+    exchange.request_body = redact_whole(exchange.request_body, secrets, "request body")
+    exchange.headers = redact_headers(drop_framing(exchange.headers), secrets, "response")
+    writes: list[Write] = redact_writes(exchange.writes, secrets, "response body")[0]
+    exchange.writes = tuple(write for write in writes if write.data)
+    exchange.redacted = secrets.total
+    return exchange
+
+
+def write_found(found: Found, folder: Path) -> list[str]:
+    """Write exchanges and rules to a folder, redacted; return file and place of credentials that were exposed.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    exposed = []
+    for number, exchange in enumerate(found.exchanges, 1):
+        secrets = Secrets()
+        words = exchange.path.strip("/").replace("/", "-")[-40:].strip("-")
+        file = folder / f"{number:04}-{exchange.vendor}-{words}{SUFFIX}"
+        redact_exchange(exchange, secrets)
+        file.write_text(format_exchange(exchange), encoding="utf-8", newline="\n")
+        exposed += [f"{file.name}: {place}" for place in secrets.places]
+    if found.rules:
+        secrets = Secrets()
+        rows = [redact_whole(dump_text(rule).encode(), secrets, "rules").decode() for rule in found.rules]
+        text = "\n".join(["version: 1", "rules:", *(f"  - {row}" for row in rows)])
+        (folder / "imported.yaml").write_text(f"{text}\n", encoding="utf-8")
+        exposed += [f"imported.yaml: {place}" for place in secrets.places]
+    return exposed

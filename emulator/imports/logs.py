@@ -1,0 +1,178 @@
+"""Read LiteLLM's standard log lines and OpenAI's batch files.
+
+Sources: LiteLLM, ``docs/proxy/logging_spec.md`` (StandardLoggingPayload); OpenAI, "Batch API", the request input and
+the output object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from emulator.core.json import JSON, Object, dump_json
+from emulator.imports.found import Found, as_items, as_mapping
+from emulator.imports.vendors import OPENAI_PATHS, find_target, find_vendor
+from emulator.recording.exchange import Exchange, Write
+
+_JSON_TYPE = (("Content-Type", "application/json"),)
+_STREAM_TYPE = (("Content-Type", "text/event-stream"),)
+_CALLS: Mapping[str, str] = {
+    "completion": "/chat/completions",
+    "acompletion": "/chat/completions",
+    "text_completion": "/completions",
+    "atext_completion": "/completions",
+    "embedding": "/embeddings",
+    "aembedding": "/embeddings",
+    "responses": "/responses",
+    "aresponses": "/responses",
+}
+_PROVIDERS = {"databricks": "databricks", "azure": "azure", "azure_ai": "azure", "huggingface": "tgi"}
+_NOT_SENT = frozenset(
+    {"extra_headers", "extra_body", "api_key", "api_base", "api_version", "model", "messages", "input"}
+)
+
+
+def is_litellm(value: JSON) -> bool:
+    """Return whether a line is a standard logging payload."""
+    return isinstance(value, dict) and {"call_type", "startTime", "response"} <= value.keys()
+
+
+def read_litellm(lines: list[tuple[int, JSON]], file: str, vendor: str) -> Found:
+    """Read LiteLLM's log lines; a stream there is one answer, which becomes a stream of one piece."""
+    found = Found()
+    for number, value in lines:
+        line = as_mapping(value)
+        place = f"{file}:{number}"
+        provider = str(line.get("custom_llm_provider") or "")
+        name = vendor or _PROVIDERS.get(provider, "") or find_vendor(str(line.get("api_base") or ""))
+        path = _CALLS.get(str(line.get("call_type")))
+        if not name or path is None:
+            reason = (
+                f"calls of {provider or 'an unknown provider'}; use --vendor" if path else str(line.get("call_type"))
+            )
+            found.lost.append(f"{place}: nobody serves {reason}")
+            continue
+        found.exchanges.append(_read_litellm_call(line, name, path, place, found))
+    return found
+
+
+def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: Found) -> Exchange:
+    asked = "input" if path in ("/embeddings", "/responses") else "prompt" if path == "/completions" else "messages"
+    parameters = as_mapping(line.get("model_parameters"))
+    body: Object = {"model": str(line.get("model", "")).rpartition("/")[2], asked: line.get("messages")}
+    body |= {key: value for key, value in parameters.items() if key not in _NOT_SENT}
+    if line.get("stream"):
+        body["stream"] = True
+    began, ended = _number(line.get("startTime")), _number(line.get("endTime"))
+    first = _number(line.get("completionStartTime")) or ended
+    exchange = Exchange(
+        vendor=vendor,
+        method="POST",
+        target=OPENAI_PATHS.get(vendor, "/v1") + path,
+        time=began,
+        request_headers=_JSON_TYPE,
+        request_body=dump_json(body),
+        status=200,
+        reason="OK",
+        headers=_JSON_TYPE,
+        offset=max(0.0, first - began),
+        ending="whole",
+        ended=max(0.0, ended - began),
+    )
+    if line.get("status") == "failure":
+        _set_failure(exchange, line, place, found)
+    elif body.get("stream") and asked == "messages":
+        _set_stream(exchange, as_mapping(line.get("response")))
+        found.lost.append(f"{place}: LiteLLM logs no events: the answer is one piece at the time of its first token")
+    else:
+        exchange.writes = (Write(exchange.offset, dump_json(line.get("response"))),)
+    return exchange
+
+
+def _set_failure(exchange: Exchange, line: Object, place: str, found: Found) -> None:
+    about = as_mapping(line.get("error_information"))
+    code = str(about.get("error_code") or "")
+    exchange.status = int(code) if code.isdigit() else 500
+    exchange.reason = ""
+    text = str(about.get("error_message") or line.get("error_str") or "")
+    exchange.writes = (Write(exchange.ended, dump_json({"error": {"message": text}})),)
+    found.lost.append(f"{place}: LiteLLM logs the words of an error, not its body")
+
+
+def _set_stream(exchange: Exchange, response: Object) -> None:
+    """Build the events of a stream from a whole chat response."""
+    about = {key: value for key, value in response.items() if key not in ("choices", "usage", "object")}
+    head: Object = {**about, "object": "chat.completion.chunk"}
+    events: list[Object] = []
+    for choice in map(as_mapping, as_items(response.get("choices"))):
+        message, index = as_mapping(choice.get("message")), choice.get("index", 0)
+        delta: Object = {key: value for key, value in message.items() if value is not None}
+        events.append({**head, "choices": [{"index": index, "delta": delta, "finish_reason": None}]})
+        reason = choice.get("finish_reason")
+        events.append({**head, "choices": [{"index": index, "delta": {}, "finish_reason": reason}]})
+    if response.get("usage"):
+        events.append({**head, "choices": [], "usage": response["usage"]})
+    writes = [Write(exchange.offset, b"data: " + dump_json(event) + b"\n\n") for event in events[:1]]
+    writes += [Write(exchange.ended, b"data: " + dump_json(event) + b"\n\n") for event in events[1:]]
+    exchange.writes = (*writes, Write(exchange.ended, b"data: [DONE]\n\n"))
+    exchange.headers, exchange.framing = _STREAM_TYPE, "chunked"
+
+
+def _number(value: JSON) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def is_batch_line(value: JSON) -> bool:
+    """Return whether a line is a request or a result of a batch."""
+    return (
+        isinstance(value, dict)
+        and "custom_id" in value
+        and ("body" in value or "response" in value or "error" in value)
+    )
+
+
+class Batches:
+    """Requests and results of batches, which stand in different files."""
+
+    def __init__(self) -> None:
+        self._requests: dict[str, tuple[str, Object]] = {}
+        self._results: dict[str, tuple[str, Object]] = {}
+
+    def add(self, lines: list[tuple[int, JSON]], file: str) -> None:
+        """Take the lines of one file."""
+        for number, value in lines:
+            line = as_mapping(value)
+            rows = self._requests if "url" in line else self._results
+            rows[str(line.get("custom_id"))] = f"{file}:{number}", line
+
+    def join(self, vendor: str) -> Found:
+        """Return an exchange for each request that has a result."""
+        found = Found()
+        for ident, (place, result) in self._results.items():
+            asked = self._requests.pop(ident, None)
+            if asked is None:
+                found.lost.append(f"{place}: the result of {ident}, whose request is in none of the files")
+            elif not vendor:
+                found.lost.append(f"{place}: a batch does not say whose service it ran on; use --vendor")
+            else:
+                found.exchanges.extend(self._join(asked[1], result, vendor, place, found))
+        found.lost += [f"{place}: the request {ident} has no result" for ident, (place, _) in self._requests.items()]
+        return found
+
+    def _join(self, asked: Object, result: Object, vendor: str, place: str, found: Found) -> Iterator[Exchange]:
+        response = as_mapping(result.get("response"))
+        if not response:
+            found.lost.append(f"{place}: the request failed before it ran: {dump_json(result.get('error')).decode()}")
+            return
+        found_status = response.get("status_code")
+        status = found_status if isinstance(found_status, int) else 200
+        yield Exchange(
+            vendor=vendor,
+            method=str(asked.get("method", "POST")),
+            target=find_target(str(asked.get("url")), vendor),
+            request_headers=_JSON_TYPE,
+            request_body=dump_json(asked.get("body")),
+            status=status,
+            headers=_JSON_TYPE,
+            writes=(Write(0.0, dump_json(response.get("body"))),),
+            ending="whole",
+        )

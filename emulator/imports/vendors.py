@@ -1,0 +1,53 @@
+"""Find whose service a recorded URL is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+_HOSTS = (
+    (re.compile(r"\.(?:azuredatabricks\.net|(?:cloud|gcp)\.databricks\.(?:com|us|mil))$"), "databricks"),
+    (
+        re.compile(
+            r"\.(?:(?:openai|cognitiveservices)\.azure\.(?:com|us)|(?:services|models|inference)\.ai\.azure\.com)$"
+        ),
+        "azure",
+    ),
+    (re.compile(r"\.inference\.ml\.azure\.com$"), "azure"),
+    (re.compile(r"\.(?:endpoints\.huggingface\.cloud)$|^(?:api-inference|router)\.huggingface\.co$"), "tgi"),
+)
+_PATHS = (
+    (re.compile(r"/serving-endpoints(?:/|$)|/api/2\.0/serving-endpoints"), "databricks"),
+    (re.compile(r"/openai/(?:deployments|v1)/"), "azure"),
+    (re.compile(r"/generate_stream$"), "tgi"),
+    (re.compile(r"/v3/(?:chat|completions|embeddings|rerank)|/v2/models/[^/]+(?:/versions/[^/]+)?/infer$"), "openvino"),
+)
+OPENAI_PATHS: Mapping[str, str] = {
+    "databricks": "/serving-endpoints",
+    "azure": "/openai/v1",
+    "mindie": "/v1",
+    "tgi": "/v1",
+    "openvino": "/v3",
+}
+"""Where a vendor serves what OpenAI serves under ``/v1``."""
+
+
+def find_vendor(url: str) -> str:
+    """Return the vendor of a URL by its host, else by its path; empty if neither says so."""
+    parts = urlsplit(url)
+    host = f".{parts.hostname or ''}"
+    for rows, text in ((_HOSTS, host), (_PATHS, parts.path)):
+        for pattern, vendor in rows:
+            if pattern.search(text) or pattern.search(text.lstrip(".")):
+                return vendor
+    return ""
+
+
+def find_target(url: str, vendor: str) -> str:
+    """Return path and query of a URL as the vendor has them: OpenAI's own ``/v1`` becomes the vendor's."""
+    parts = urlsplit(url)
+    path = parts.path or "/"
+    if parts.hostname in (None, "api.openai.com") and path.startswith("/v1/"):
+        path = OPENAI_PATHS.get(vendor, "/v1") + path.removeprefix("/v1")
+    return f"{path}?{parts.query}" if parts.query else path

@@ -1,0 +1,314 @@
+"""Recordings and fixtures of other tools."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator import start
+from emulator.cli import main
+from emulator.imports.files import read_files, write_found
+from emulator.imports.found import Found, ImportProblem
+from emulator.imports.vendors import find_vendor
+from emulator.recording.exchange import load_folder
+from emulator.scenario.load import load_scenario
+from tests.untyped_json import JSON
+
+FILES = Path(__file__).parent / "files"
+SECRET = f"dapi{'0123456789abcdef' * 2}"
+URL = "https://adb-1.azuredatabricks.net/serving-endpoints/chat/completions"
+ASKED: JSON = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+SAID: JSON = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}]}
+EVENT = "data: {}\n\n"
+
+
+def entry(**changes: JSON) -> JSON:
+    """An entry of a HAR file."""
+    given: dict[str, JSON] = {
+        "startedDateTime": "2026-11-26T12:00:00.000Z",
+        "request": {
+            "method": "POST",
+            "url": URL,
+            "headers": [{"name": ":authority", "value": "x"}, {"name": "authorization", "value": f"Bearer {SECRET}"}],
+            "postData": {"mimeType": "application/json", "text": json.dumps(ASKED)},
+        },
+        "response": {
+            "status": 200,
+            "statusText": "OK",
+            "headers": [{"name": "content-type", "value": "text/event-stream"}],
+            "content": {"size": 20, "text": EVENT * 2},
+        },
+        "timings": {"blocked": -1, "send": 1, "wait": 250, "receive": 500},
+    }
+    return given | changes
+
+
+LITELLM: JSON = {
+    "call_type": "acompletion",
+    "custom_llm_provider": "databricks",
+    "model": "databricks/m",
+    "messages": [{"role": "user", "content": "Hi"}],
+    "model_parameters": {"max_tokens": 5, "extra_headers": {"a": "b"}},
+    "response": SAID,
+    "startTime": 100.0,
+    "endTime": 101.0,
+    "completionStartTime": 100.25,
+    "status": "success",
+}
+
+
+def read(tmp_path: Path, text: str | JSON, vendor: str = "", name: str = "file") -> Found:
+    file = tmp_path / name
+    file.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
+    return read_files([file], vendor)
+
+
+def test_cassette_of_vcrpy_is_read(tmp_path: Path) -> None:
+    """Made with vcrpy 8.5 and the openai package: a whole answer, a stream, a 404."""
+    found = read_files([FILES / "vcrpy.yaml"])
+    assert found.lost == ["vcrpy.yaml: vcrpy keeps no times: the events of 1 streams are all due at once"]
+    assert [(each.vendor, each.method, each.status) for each in found.exchanges] == [
+        ("databricks", "POST", 200),
+        ("databricks", "POST", 200),
+        ("databricks", "POST", 404),
+    ]
+    assert len(found.exchanges[1].writes) == 9
+    write_found(found, tmp_path)
+    assert SECRET not in "".join(file.read_text(encoding="utf-8") for file in tmp_path.iterdir())
+    assert len(load_folder(tmp_path)) == 3
+
+
+@pytest.mark.slow
+def test_cassette_is_replayed_to_the_client_that_made_it(tmp_path: Path) -> None:
+    import openai
+
+    assert main(["import", str(FILES / "vcrpy.yaml"), "--to", str(tmp_path)]) == 0
+    with start(replay={"from": str(tmp_path)}) as emulator:
+        client = openai.OpenAI(base_url=emulator.url("databricks") + "/serving-endpoints", api_key="any", max_retries=0)
+        model = "databricks-meta-llama-3-3-70b-instruct"
+        messages: list[JSON] = [{"role": "user", "content": "Name a tide."}]
+        whole = client.chat.completions.create(model=model, messages=messages, max_tokens=6)
+        stream = client.chat.completions.create(model=model, messages=messages, stream=True)
+        said = "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
+        assert whole.choices[0].message.content == said == "Here is a brief overview of"
+        with pytest.raises(openai.NotFoundError, match="The given endpoint does not exist"):
+            client.chat.completions.create(model="missing", messages=[{"role": "user", "content": "Hi"}])
+        with pytest.raises(openai.InternalServerError, match="This call is not recorded"):
+            client.chat.completions.create(model=model, messages=[{"role": "user", "content": "Hi"}])
+
+
+def test_har_is_read(tmp_path: Path) -> None:
+    whole = entry(response={"status": 200, "headers": [], "content": {"text": "eA==", "encoding": "base64", "size": 1}})
+    failed = entry(response={"status": 0, "headers": []})
+    preflight = entry(request={"method": "OPTIONS", "url": URL})
+    unknown = entry(request={"method": "GET", "url": "https://example.com/v1/models", "headers": []})
+    empty = entry(response={"status": 200, "headers": [], "content": {"size": 7}})
+    found = read(tmp_path, {"log": {"version": "1.2", "entries": [entry(), whole, failed, preflight, unknown, empty]}})
+    stream, second, third, fourth = found.exchanges
+    assert [write.data for write in stream.writes] == [EVENT.encode()] * 2
+    assert (stream.offset, stream.ended, stream.time) == (0.25, 0.75, 1795694400.0)
+    assert [name for name, _ in stream.request_headers] == ["authorization"]
+    assert json.loads(stream.request_body) == ASKED
+    assert (second.body, third.ending, fourth.body) == (b"x", "cut", b"")
+    assert found.lost == [
+        "file: log.entries[2]: HAR does not say how the call failed: it counts as cut",
+        "file: log.entries[3]: OPTIONS is of the browser, not of the service",
+        "file: log.entries[4]: neither host nor path of https://example.com/v1/models says whose it is; use --vendor",
+        "file: log.entries[5]: the file has no body of the response, of 7 bytes",
+        "file: HAR has no times of events: those of 1 streams are due with the first byte",
+    ]
+
+
+def test_litellm_lines_are_read(tmp_path: Path) -> None:
+    assert isinstance(LITELLM, dict)
+    failure = {"error_code": "429", "error_message": "slow down"}
+    lines: list[JSON] = [
+        LITELLM,
+        {**LITELLM, "stream": True},
+        {**LITELLM, "status": "failure", "error_information": failure},
+        {**LITELLM, "call_type": "embedding", "messages": ["a"], "custom_llm_provider": "azure"},
+        {**LITELLM, "custom_llm_provider": "openai"},
+    ]
+    found = read(tmp_path, "\n".join(map(json.dumps, lines)))
+    whole, stream, failed, embedding = found.exchanges
+    assert json.loads(whole.request_body) == {**dict(ASKED), "max_tokens": 5}
+    assert (whole.target, whole.offset, whole.ended) == ("/serving-endpoints/chat/completions", 0.25, 1.0)
+    assert stream.body.count(b"data: ") == 3
+    assert (failed.status, json.loads(failed.body)) == (429, {"error": {"message": "slow down"}})
+    assert (embedding.vendor, embedding.target) == ("azure", "/openai/v1/embeddings")
+    assert [line.partition(": ")[0] for line in found.lost] == ["file:2", "file:3", "file:5"]
+
+
+def test_batches_are_joined(tmp_path: Path) -> None:
+    asked = [{"custom_id": n, "method": "POST", "url": "/v1/chat/completions", "body": ASKED} for n in "abd"]
+    results: list[JSON] = [
+        {"custom_id": "a", "response": {"status_code": 200, "body": SAID}, "error": None},
+        {"custom_id": "b", "response": None, "error": {"code": "batch_expired"}},
+        {"custom_id": "c", "response": {"status_code": 200, "body": SAID}, "error": None},
+    ]
+    for name, lines in (("in", asked), ("out", results)):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, lines)))
+    found = read_files([tmp_path / "in", tmp_path / "out"], "openvino")
+    (exchange,) = found.exchanges
+    assert (exchange.target, json.loads(exchange.body)) == ("/v3/chat/completions", SAID)
+    assert found.lost == [
+        'out:2: the request failed before it ran: {"code":"batch_expired"}',
+        "out:3: the result of c, whose request is in none of the files",
+        "in:3: the request d has no result",
+    ]
+
+
+AIMOCK = {
+    "fixtures": [
+        {"match": {"userMessage": "weather"}, "response": {"toolCalls": [{"name": "w", "arguments": '{"city":"SF"}'}]}},
+        {"match": {"userMessage": "twice", "sequenceIndex": 0}, "response": {"content": "first"}},
+        {"match": {"userMessage": "twice", "sequenceIndex": 1}, "response": {"content": "second"}},
+        {"match": {"userMessage": "busy"}, "response": {"error": {"message": "wait"}, "status": 429}},
+        {"match": {"userMessage": "slow", "turnIndex": 1}, "response": {"content": "s"}, "latency": 20, "chaos": {}},
+        {"match": {"inputText": "vector"}, "response": {"embedding": [0.5, 0.25]}},
+        {"match": {"userMessage": "sound"}, "response": {"audio": "x"}},
+    ]
+}
+LLMPOSTER = """
+fixtures:
+  - match: {user_message: {regex: "weather in \\\\w+"}, model: gpt}
+    response: {content: sunny, stop_reason: max_tokens}
+  - match: {user_message: no}
+    error: {status: 503, message: full}
+  - match: {user_message: cut, header: x}
+    response: {content: a long answer}
+    failure: {latency_ms: 50, truncate_after_frames: 2}
+    provider: anthropic
+  - refusal: I cannot.
+"""
+MOCKSERVER = [
+    {
+        "httpRequest": {"path": "/serving-endpoints/.*", "body": {"type": "JSON", "json": {"model": "m"}}},
+        "httpResponse": {"statusCode": 200, "body": SAID, "delay": {"timeUnit": "SECONDS", "value": 2}},
+        "times": {"remainingTimes": 1},
+    },
+    {"httpRequest": {"method": "POST", "headers": {"X-A": ["b"]}}, "httpResponse": {"statusCode": 429, "body": "{}"}},
+    {"httpRequest": {"path": "/x"}, "httpError": {"dropConnection": True}, "httpForward": {}},
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "lost"),
+    [
+        pytest.param(
+            AIMOCK,
+            [
+                {
+                    "when": {"prompt": {"contains": "weather"}},
+                    "reply": {"tool_calls": [{"name": "w", "arguments": {"city": "SF"}}]},
+                },
+                {"when": {"prompt": {"contains": "twice"}}, "times": {"nth": 1}, "reply": {"text": "first"}},
+                {"when": {"prompt": {"contains": "twice"}}, "times": {"nth": 1}, "reply": {"text": "second"}},
+                {
+                    "when": {"prompt": {"contains": "busy"}},
+                    "error": {"kind": "rate_limited", "status": 429, "message": "wait"},
+                },
+                {"when": {"prompt": {"contains": "slow"}}, "reply": {"text": "s"}, "latency": {"itl": "20ms"}},
+                {"when": {"prompt": {"contains": "vector"}}, "reply": {"embedding": [0.5, 0.25]}},
+            ],
+            [
+                "file: fixtures[4]: match.turnIndex: no condition compares it",
+                "file: fixtures[4]: chaos: there is nothing like it",
+                "file: fixtures[6]: response.audio: no reply has it",
+                "file: fixtures[6]: nothing of its response can be carried over",
+            ],
+            id="aimock",
+        ),
+        pytest.param(
+            LLMPOSTER,
+            [
+                {
+                    "when": {"prompt": {"regex": "weather in \\w+"}, "body.model": {"contains": "gpt"}},
+                    "reply": {"text": "sunny", "finish_reason": "length"},
+                },
+                {
+                    "when": {"prompt": {"contains": "no"}},
+                    "error": {"kind": "overloaded", "status": 503, "message": "full"},
+                },
+                {
+                    "when": {"prompt": {"contains": "cut"}},
+                    "reply": {"text": "a long answer"},
+                    "latency": {"ttft": "50ms"},
+                    "faults": [{"type": "truncate", "after_tokens": 2}],
+                },
+                {"reply": {"refusal": "I cannot."}},
+            ],
+            [
+                "file: fixtures[2]: match.header: no condition compares it",
+                "file: fixtures[2]: failure.truncate_after_frames: counted in tokens, not in frames",
+                "file: fixtures[2]: provider: there is nothing like it",
+            ],
+            id="llmposter",
+        ),
+        pytest.param(
+            MOCKSERVER,
+            [
+                {
+                    "when": {"endpoint": "/serving-endpoints/*", "body.model": "m"},
+                    "times": {"first": 1},
+                    "reply": {"text": "Hello"},
+                    "latency": {"ttft": "2s"},
+                },
+                {
+                    "when": {"header.x-a": {"regex": "^(?:b)$"}},
+                    "error": {"kind": "rate_limited", "status": 429, "body": {}},
+                },
+                {"when": {"endpoint": "/x"}, "faults": [{"type": "disconnect"}]},
+            ],
+            [
+                "file: [0]: httpResponse: its text is carried over; the rest is the vendor's format",
+                "file: [2]: httpForward: there is nothing like it",
+            ],
+            id="MockServer",
+        ),
+    ],
+)
+def test_fixtures_become_rules(text: JSON, rules: list[JSON], lost: list[str], tmp_path: Path) -> None:
+    found = read(tmp_path, text)
+    assert [{key: value for key, value in rule.items() if key != "name"} for rule in found.rules] == rules
+    assert found.lost == lost
+    write_found(found, tmp_path / "to")
+    loaded = load_scenario([tmp_path / "to" / "imported.yaml"])
+    assert len(loaded.scenario.rules) == len(rules)
+
+
+@pytest.mark.parametrize(
+    ("url", "vendor"),
+    [
+        (URL, "databricks"),
+        ("https://x.openai.azure.com/openai/deployments/a/chat/completions", "azure"),
+        ("https://x.services.ai.azure.com/models/chat/completions", "azure"),
+        ("https://x.eu-west-1.aws.endpoints.huggingface.cloud/generate", "tgi"),
+        ("http://127.0.0.1:8000/v3/chat/completions", "openvino"),
+        ("http://127.0.0.1:8000/generate_stream", "tgi"),
+        ("https://api.openai.com/v1/chat/completions", ""),
+        ("https://azuredatabricks.net.example.com/v1/chat/completions", ""),
+    ],
+)
+def test_vendor_is_found_by_host_or_path(url: str, vendor: str) -> None:
+    assert find_vendor(url) == vendor
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [", "{}", "[1, 2]", "!!python/object/apply:os.system ['true']", "when: 2026-01-01"]
+)
+def test_other_files_are_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ImportProblem):
+        read(tmp_path, text)
+    assert main(["import", str(tmp_path / "file"), "--to", str(tmp_path / "to")]) == 2
+    assert "emulator: error: " in capsys.readouterr().err
+
+
+@pytest.mark.covers("language/commands", "import")
+def test_command_lists_what_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "calls.har"
+    file.write_text(json.dumps({"log": {"entries": [entry()]}}))
+    assert main(["import", str(file), "--to", str(tmp_path / "to")]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"1 exchanges in {tmp_path / 'to'}; 1 things not carried over\n"
+    assert "not carried over: calls.har: HAR has no times of events" in said.err
