@@ -30,7 +30,7 @@ def list_call_tokens(choice: Choice, ended: bool) -> list[str]:
     """Return the tokens of the first call as the model writes them.
 
     The name's token takes the comma and the braces of the arguments are those of the JSON around them: a call without
-    arguments has no comma. What follows the first call is left out.
+    arguments has no comma. Tokens before the first call have no text here, and those behind it are left out.
 
     Args:
         ended: the last token is the end-of-sequence token, which has no text here.
@@ -42,6 +42,8 @@ def list_call_tokens(choice: Choice, ended: bool) -> list[str]:
             tokens += part
         elif segment.kind == "tool_call":
             return tokens + _join_arguments(tokens, part, ended=ended and segment.end == choice.count)
+        else:
+            tokens += [""] * len(part)
     return tokens
 
 

@@ -56,6 +56,17 @@ def test_tool_call_chunks(arguments: str) -> None:
     assert done[3] is Mark.DONE
 
 
+def test_tool_call_behind_text() -> None:
+    """A scenario's text before a call, which the router's grammar does not allow, is not sent."""
+    reply = FixedReply(text="Let me look.", tool_calls=(("get_weather", '{"city":"Paris"}', ""),))
+    body = {"messages": HELLO, "tools": [WEATHER], "stream": True}
+    *events, _ = stream(CHAT, body, reply)
+    chunks = [json.loads(event[1].removeprefix(b"data: "))["choices"][0] for event in events]
+    calls = [chunk["delta"]["tool_calls"][0]["function"] for chunk in chunks]
+    assert json.loads("".join(call["arguments"] for call in calls)) == {"city": "Paris"}
+    assert {chunk["finish_reason"] for chunk in chunks} == {None}
+
+
 def test_cut_tool_call() -> None:
     """A call cut behind its name ends with the reason, one cut before it is no call at all."""
     reply = FixedReply(tool_calls=(("get_weather", '{"city":"Paris"}', ""),))
