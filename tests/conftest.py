@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml  # noqa: F401  # pytester drops what a test imports, and PyYAML 6.0.4 cannot be imported twice
@@ -23,12 +24,16 @@ from emulator.observability.spans import Spans
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
-from tests.http_client import Running
+from tests.http_client import OBSERVERS, Running
 from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as serving
 
 pytest_plugins = ("pytester", "tests.platforms.cannot")
 
+if TYPE_CHECKING:
+    from tests.conformance.official.observe import Observer
+
+_OBSERVER: pytest.StashKey["Observer"] = pytest.StashKey()
 Start = Callable[..., Awaitable[Running]]
 settings.register_profile(
     "emulator",
@@ -44,6 +49,7 @@ FROZEN = "version: 1\nname: test\nclock: frozen\n"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="rewrite the golden exchanges that differ")
+    parser.addoption("--official", type=Path, metavar="FOLDER", help="hold all answers against official descriptions")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -53,9 +59,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if _WHOLLY_SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Keep the garbage collector from traversing thousands of collected tests, which live to the end."""
     gc.disable()
+    if config.option.official is not None:
+        from tests.conformance.official.observe import Observer
+
+        observer = Observer(config.option.official)
+        OBSERVERS.append(observer.observe)
+        config.stash[_OBSERVER] = observer
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail if an answer deviates from its description in a way that the list of deviations does not have."""
+    observer = session.config.stash.get(_OBSERVER, None)
+    if observer is not None and (observer.found or not observer.answers):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    observer = config.stash.get(_OBSERVER, None)
+    if observer is not None:
+        terminalreporter.section(f"{observer.answers} answers held against official descriptions")
+        for deviation, where in sorted(observer.found.items()):
+            terminalreporter.line(f"{deviation}  ({where})")
 
 
 def pytest_collection_finish() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,6 +41,10 @@ class Answer:
         """Parsed ``data:`` lines; ``[DONE]`` stays a string."""
         lines = [line[5:].strip() for line in self.body.decode().split("\n") if line.startswith("data:")]
         return [line if line == "[DONE]" else json.loads(line) for line in lines]
+
+
+OBSERVERS: list[Callable[[bytes, bytes, Answer], None]] = []
+"""Called with head and body of each request of :class:`Running`, and its answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +98,10 @@ class Running:
             length = f"Content-Length: {len(body)}\r\n" if body else ""
             writer.write(head + f"Host: {urlsplit(self.urls[vendor]).netloc}\r\n{length}\r\n".encode() + body)
             await writer.drain()
-            return await read_answer(reader)
+            answer = await read_answer(reader)
+            for observe in OBSERVERS:
+                observe(head, body, answer)
+            return answer
         finally:
             writer.close()
             await writer.wait_closed()

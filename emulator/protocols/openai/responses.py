@@ -138,7 +138,7 @@ def complete_tool(tool: Object) -> Object:
         given = {name: value for name, value in tool.items() if value is not None}
         return {"type": "function", "description": None, "name": "", "parameters": None, "strict": True, **given}
     if tool.get("type") == "custom":
-        return {"type": "custom", "description": None, "format": {"type": "text"}, **tool}
+        return {"type": "custom", "format": {"type": "text"}, **tool}
     return tool
 
 

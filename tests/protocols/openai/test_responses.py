@@ -56,7 +56,7 @@ def test_build_echo_prefers_own_to_given_to_default() -> None:
         ),
         (
             {"type": "custom", "name": "f"},
-            {"type": "custom", "description": None, "format": {"type": "text"}, "name": "f"},
+            {"type": "custom", "format": {"type": "text"}, "name": "f"},
         ),
         ({"type": "web_search"}, {"type": "web_search"}),
     ],

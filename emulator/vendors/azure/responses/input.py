@@ -46,7 +46,9 @@ def _complete(item: Object) -> Object:
     content = item.get("content")
     if isinstance(content, str):
         kind = "output_text" if item.get("role") == "assistant" else "input_text"
-        content = [{"type": kind, "text": content, **({"annotations": []} if kind == "output_text" else {})}]
+        content = [
+            {"type": kind, "text": content, **({"annotations": [], "logprobs": []} if kind == "output_text" else {})}
+        ]
     return {"type": "message", **item, "content": content}
 
 

@@ -1,0 +1,1 @@
+"""Answers held against the makers' official descriptions: ``pytest --official FOLDER``."""
