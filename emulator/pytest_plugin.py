@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from _pytest.scope import ScopeName
+
     from emulator.client import EmulatorClient
     from emulator.client.scenario import Source, Value
     from emulator.control.report_page import Report
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
     from emulator.serve.in_process import LocalEmulator
 
 _CLIENT = pytest.StashKey["EmulatorClient"]()
+_SINCE = pytest.StashKey[int]()  # number of the last call before the test, in a session that tests share
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _MAX_NAME = 48  # characters of the test's name in its session's name
-_MARKER = """emulator(*paths, seed=…, clock=…, strict=…, **keys): the scenario of this test: files, joined, and keys of
-the scenario language, which win over the files; replay=FOLDER and record="once" as vcrpy has it"""
+_MARKER = """emulator(*paths, seed=…, clock=…, strict=…, unused=…, **keys): the scenario of this test: files, joined,
+and keys of the scenario language, which win over the files; replay=FOLDER and record="once" as vcrpy has it"""
+_SCOPES = ("function", "class", "module", "package", "session")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,11 +59,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini("emulator_scenario", "scenario files that tests begin with", type="paths", default=[])
     parser.addini("emulator_strict", "fail tests that make calls which no rule matches", type="bool", default=False)
+    parser.addini("emulator_unused", "error: fail tests with rules that took no call", default="ignore")
+    parser.addini("emulator_session_scope", "scope of the fixture emulator_session", default="module")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--emulator-url") and config.getoption("--emulator-command"):
         raise pytest.UsageError("--emulator-url names an emulator that runs, --emulator-command starts one: give one")
+    for name, known in (("emulator_unused", ("error", "ignore")), ("emulator_session_scope", _SCOPES)):
+        if config.getini(name) not in known:
+            raise pytest.UsageError(f"{name} is one of {', '.join(known)}, not {config.getini(name)!r}")
     config.addinivalue_line("markers", " ".join(_MARKER.split()))
     if config.getoption("--emulator-report"):
         from emulator.control.report_page import Report
@@ -67,14 +76,31 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_REPORT] = Report("the calls of all tests")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the calls of a worker of pytest-xdist to the process that writes the report."""
+    report = session.config.stash.get(_REPORT, None)
+    output = getattr(session.config, "workeroutput", None)
+    if report is not None and output is not None:
+        output["emulator_calls"] = [report.calls, report.details]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Add the calls of a worker that ended; one that crashed sends none."""
+    report = node.config.stash.get(_REPORT, None)  # type: ignore[attr-defined]  # a WorkerController
+    calls, details = getattr(node, "workeroutput", {}).get("emulator_calls", ((), ()))
+    if report is not None:
+        report.calls += calls
+        report.details += details
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Write the report at the end of the run; with pytest-xdist each worker process that made calls writes its own."""
+    """Write the report at the end of the run."""
     report = config.stash.get(_REPORT, None)
-    if report is None or not report.calls:
+    if report is None or not report.calls or hasattr(config, "workerinput"):
         return
     file = Path(config.getoption("--emulator-report"))
-    worker = getattr(config, "workerinput", None)  # of pytest-xdist
-    file = file.with_suffix(f".{worker['workerid']}{file.suffix}") if worker else file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(report.render(), encoding="utf-8")
 
@@ -128,15 +154,42 @@ def _read_upstreams(config: pytest.Config) -> dict[str, str]:
 def emulator(request: pytest.FixtureRequest, emulator_server: EmulatorClient) -> Iterator[EmulatorClient]:
     """Emulator bound to a session of this test: its scenario, counters and journal are isolated from other tests."""
     node: pytest.Item = request.node
-    with emulator_server.session(_name_session(node)) as client, _recording(emulator_server, client, node) as keys:
-        _load_scenario(client, node, keys)
+    with _open_session(emulator_server, node) as client:
         node.stash[_CLIENT] = client
         yield client
-        report = node.config.stash.get(_REPORT, None)
-        if report is not None:
-            for call in client.requests():
-                report.add(call)
         del node.stash[_CLIENT]
+
+
+def _read_scope(fixture_name: str, config: pytest.Config) -> ScopeName:
+    scope: ScopeName = config.getini("emulator_session_scope")
+    return scope
+
+
+@pytest.fixture(scope=_read_scope)
+def emulator_session(request: pytest.FixtureRequest, emulator_server: EmulatorClient) -> Iterator[EmulatorClient]:
+    """Emulator bound to a session that the tests of a module share, or those of another scope.
+
+    The ini setting ``emulator_session_scope`` sets the scope for all, and
+    ``parametrize("emulator_session", ["class"], indirect=True, scope="class")`` for some.
+    """
+    with _open_session(emulator_server, request.node) as client:
+        yield client
+        if _is_unused_error(request.node) and (text := _explain_unused(client)):
+            pytest.fail(text, pytrace=False)
+
+
+@contextmanager
+def _open_session(server: EmulatorClient, node: pytest.Item) -> Iterator[EmulatorClient]:
+    """Open a session with the scenario of a node's markers; its calls go into the report at the end."""
+    with server.session(_name_session(node)) as client, _recording(server, client, node) as keys:
+        _load_scenario(client, node, keys)
+        try:
+            yield client
+        finally:
+            report = node.config.stash.get(_REPORT, None)
+            if report is not None:
+                for call in client.requests():
+                    report.add(call)
 
 
 @pytest.fixture
@@ -163,9 +216,16 @@ def _read_ini(config: pytest.Config) -> tuple[list[Path], bool]:
 
 
 def _read_keys(item: pytest.Item) -> dict[str, Value]:
-    """Return the keys of the test's markers; the nearest marker wins."""
-    markers = [*item.iter_markers("emulator")]
-    return {name: value for marker in reversed(markers) for name, value in marker.kwargs.items()}
+    """Return the keys of all markers of a test: of a single value the nearest, of lists all, the nearest first."""
+    keys: dict[str, Value] = {}
+    for marker in item.iter_markers("emulator"):
+        for name, value in marker.kwargs.items():
+            before = keys.get(name)
+            if isinstance(before, list | tuple) and isinstance(value, list | tuple):
+                keys[name] = [*before, *value]
+            elif name != "unused":
+                keys.setdefault(name, value)
+    return keys
 
 
 @contextmanager
@@ -218,7 +278,18 @@ def _require_recorder(server: EmulatorClient, item: pytest.Item) -> LocalEmulato
 
 
 def _load_scenario(client: EmulatorClient, item: pytest.Item, keys: dict[str, Value]) -> None:
-    """Activate the scenario of the test's markers; the nearest marker wins."""
+    """Activate the scenario of the test's markers; a mistake in it fails the test with its text alone."""
+    from emulator.client import EmulatorError
+    from emulator.scenario.parsed import ScenarioError
+
+    try:
+        _load_markers(client, item, keys)
+    except (EmulatorError, ScenarioError) as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def _load_markers(client: EmulatorClient, item: pytest.Item, keys: dict[str, Value]) -> None:
+    """Load the files of the nearest marker that has some, and the keys of all."""
     given = next((marker.args for marker in item.iter_markers("emulator") if marker.args), ())
     paths, strict = _read_ini(item.config)
     is_elsewhere = bool(item.config.getoption("--emulator-url"))
@@ -237,21 +308,49 @@ def _find(item: pytest.Item, source: Source) -> Source:
     if not isinstance(source, str | Path) or "\n" in str(source):
         return source
     in_root, near_test = item.config.rootpath / source, item.path.parent / source
-    return near_test if near_test.exists() and not in_root.exists() else in_root
+    for file in (in_root, near_test):
+        if file.exists():
+            return file
+    pytest.fail(f"there is no scenario {source}; looked for {in_root} and {near_test}", pytrace=False)
+
+
+def _is_unused_error(item: pytest.Item) -> bool:
+    """Return whether a rule that took no call is a failure, by the nearest marker or the ini setting."""
+    told = [marker.kwargs["unused"] for marker in item.iter_markers("emulator") if "unused" in marker.kwargs]
+    wanted: str = told[0] if told else item.config.getini("emulator_unused")
+    return wanted == "error"
+
+
+def _explain_unused(client: EmulatorClient) -> str:
+    try:
+        client.assert_no_unused_rules()
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def _find_client(item: pytest.Item) -> EmulatorClient | None:
+    """Return the client of the test's own session, or of the one that it shares."""
+    own = item.stash.get(_CLIENT, None)
+    return own or getattr(item, "funcargs", {}).get("emulator_session")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test that made unmatched calls under a strict scenario."""
+    """Fail a test that made unmatched calls under a strict scenario, or left rules unused where that is an error."""
+    client, own = _find_client(item), item.stash.get(_CLIENT, None)
+    if client is not None and own is None:
+        item.stash[_SINCE] = max((call.seq for call in client.requests(limit=1)), default=0)
     yield
-    client = item.stash.get(_CLIENT, None)
     if client is None:
         return
-    unmatched = client.requests(error="unmatched")
+    unmatched = client.requests(error="unmatched", since=item.stash.get(_SINCE, 0))
     if unmatched:
         from emulator.client.call_report import describe_unmatched
 
         pytest.fail(describe_unmatched(unmatched), pytrace=False)
+    if own is not None and _is_unused_error(item) and (text := _explain_unused(own)):
+        pytest.fail(text, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -260,7 +359,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the recorded calls to the report of a failed test."""
     report = yield
-    client = item.stash.get(_CLIENT, None)
+    client = _find_client(item)
     if client is not None and report.failed:
         report.sections.append(("emulator", "\n".join(_describe(item, client, report))))
     return report
@@ -271,7 +370,7 @@ def _describe(item: pytest.Item, client: EmulatorClient, report: pytest.TestRepo
     from emulator.client.call_report import describe_calls
 
     try:
-        calls = client.requests()
+        calls = client.requests(since=item.stash.get(_SINCE, 0))
     except (EmulatorError, OSError) as error:
         yield str(error)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ Value = JSON
 Source = str | Path | Mapping[str, Value]
 
 _INLINE = "<given>"  # in place of a file's name
+_OF_OTHER = re.compile(r"by the (rule|limit) at \S+:\d+:\d+")
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -113,8 +115,13 @@ def _is_path(text: str) -> bool:
 
 def explain_refusal(problem: Problem, document: Document) -> ScenarioError:
     """Convert the emulator's mistakes into locations in the author's sources."""
-    rows = [Diagnostic(**dict(row)) for row in problem.errors or ()]
+    rows = [_drop_place_of_other(Diagnostic(**dict(row))) for row in problem.errors or ()]
     return ScenarioError([_drop_location(_find_place(row, document)) for row in rows])
+
+
+def _drop_place_of_other(row: Diagnostic) -> Diagnostic:
+    """Remove the place of another item from a message: it is in a text that the client made."""
+    return replace(row, message=_OF_OTHER.sub(r"by another \1", row.message))
 
 
 def _find_place(row: Diagnostic, document: Document) -> Diagnostic:
