@@ -370,7 +370,8 @@ def _add_ca(ca: argparse.ArgumentParser) -> None:
 
 
 def _add_completion(completion: argparse.ArgumentParser) -> None:
-    completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
+    text = 'bash and zsh: eval "$(emulator completion bash)"; PowerShell: pipe it to Out-String | Invoke-Expression'
+    completion.add_argument("shell", choices=SHELLS, help=text)
     completion.set_defaults(run=_run_completion)
 
 

@@ -1,7 +1,7 @@
 """``emulator completion``: print a shell's completion script for verbs, flags, values and files."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.cli.quoting import quote
@@ -123,8 +123,42 @@ def _format_value_option(flag: Flag) -> str:
     return " -r" if flag.takes_value else ""
 
 
+def _render_powershell(verbs: Sequence[Verb]) -> Iterator[str]:
+    """Render for ``Invoke-Expression``; where nothing is offered PowerShell completes files.
+
+    Source: Microsoft, "Register-ArgumentCompleter". Untried in a PowerShell.
+    """
+    yield f"Register-ArgumentCompleter -Native -CommandName {', '.join(_COMMANDS)} -ScriptBlock {{"
+    yield "  param($word, $ast, $position)"
+    yield "  $before = $ast.CommandElements | Where-Object { $_.Extent.EndOffset -lt $position }"
+    yield '  $words = @($before | ForEach-Object { "$_" })'
+    for name, table in (
+        ("flags", {verb.name: verb.flag_names for verb in verbs}),
+        ("values", {verb.name: " ".join(verb.values) for verb in verbs if verb.values}),
+        ("choices", _values_of_flags(verbs)),
+    ):
+        yield f"  ${name} = @{{"
+        for key, values in table.items():
+            yield f"    '{key}' = {_list_powershell(values.split())}"
+        yield "  }"
+    yield f"  if ($words.Count -le 1) {{ $offered = {_list_powershell([*(verb.name for verb in verbs), *_FLAGS])} }}"
+    yield "  elseif ($choices.ContainsKey($words[-1])) { $offered = $choices[$words[-1]] }"
+    yield "  elseif ($word -like '-*') { $offered = $flags[$words[1]] }"
+    yield "  else { $offered = $values[$words[1]] }"
+    yield '  $offered | Where-Object { $_ -like "$word*" } | ForEach-Object {'
+    yield "    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)"
+    yield "  }"
+    yield "}"
+
+
+def _list_powershell(values: Iterable[str]) -> str:
+    quoted = ", ".join(f"'{value}'" for value in values)
+    return f"@({quoted})"
+
+
 _RENDER: Mapping[str, Callable[[Sequence[Verb]], Iterator[str]]] = {
     "bash": _render_bash,
     "zsh": _render_zsh,
     "fish": _render_fish,
+    "powershell": _render_powershell,
 }

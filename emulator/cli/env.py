@@ -101,10 +101,17 @@ def _format_powershell(variables: Mapping[str, str]) -> str:
     return "".join(f"$env:{name} = '{value}'\n" for name, value in quoted.items())
 
 
+def _format_cmd(variables: Mapping[str, str]) -> str:
+    """Format for a batch file that ``call`` runs, in which ``%`` is doubled. Source: Microsoft, "set", "call"."""
+    quoted = {name: value.replace("%", "%%") for name, value in variables.items()}
+    return "".join(f'@set "{name}={value}"\n' for name, value in quoted.items())
+
+
 _FORMATS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     "sh": _format_sh,
     "dotenv": _format_dotenv,
     "json": _format_json,
     "github": _format_github,
     "powershell": _format_powershell,
+    "cmd": _format_cmd,
 }

@@ -4,5 +4,5 @@ from emulator.vendors import VENDORS
 
 MODES = ("typical", "minimal", "boundary", "adversarial", "invalid")
 VENDOR_NAMES = tuple(VENDORS)
-SHELLS = ("bash", "zsh", "fish")
-FORMATS = ("sh", "dotenv", "json", "github", "powershell")
+SHELLS = ("bash", "zsh", "fish", "powershell")
+FORMATS = ("sh", "dotenv", "json", "github", "powershell", "cmd")

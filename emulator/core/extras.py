@@ -21,9 +21,10 @@ def explain_missing(what: str, extra: str, root: Path = _ROOT) -> str:
 def _format_command(extra: str, root: Path) -> str:
     """Return the command: for a checkout, for the address that it was installed from, or for the package index."""
     if (root / "pyproject.toml").is_file():
-        return f"pip install '.[{extra}]' in {root}"
+        return f'pip install ".[{extra}]" in {root}'
     url = _find_url(root)
-    return f"pip install '{_NAME}[{extra}]{f' @ {url}' if url else ''}'"
+    origin = f" @ {url}" if url else ""
+    return f'pip install "{_NAME}[{extra}]{origin}"'  # cmd and PowerShell know double quotes, too
 
 
 def _find_url(root: Path) -> str | None:

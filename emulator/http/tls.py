@@ -79,8 +79,24 @@ def open_authority(settings: Settings) -> Authority:
     try:
         from emulator.http.certificates import load_authority
     except ModuleNotFoundError:
+        if is_windows_arm():
+            raise SettingsError(
+                "a locally signed certificate needs cryptography, which has no wheel for Windows on ARM: "
+                "pass --tls-cert and --tls-key of your own, or serve without --tls"
+            ) from None
         raise SettingsError(explain_missing("a locally signed certificate", "tls")) from None
     return load_authority(_find_folder(settings), _list_requested_names(settings))
+
+
+def is_windows_arm(system: str = sys.platform, machine: str | None = None) -> bool:
+    """Return whether this is Windows on ARM64; ``machine``: as :func:`platform.machine` names it."""
+    if system != "win32":
+        return False
+    if machine is None:
+        import platform
+
+        machine = platform.machine()
+    return machine.lower() in ("arm64", "aarch64")
 
 
 def find_authority(settings: Settings) -> Path | None:

@@ -87,7 +87,7 @@ def complete(shell: str, line: str, folder: Path) -> list[str]:
 
 @pytest.mark.covers("language/commands", "completion")
 @pytest.mark.covers("promises/first steps", "completion")
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", SHELLS[:3])
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -120,7 +120,7 @@ def test_completion_script_lists_verbs_and_flags(shell: str, capsys: pytest.Capt
         assert word in script
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", SHELLS[:3])
 def test_completion_script_passes_shell_syntax_check(shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")

@@ -81,6 +81,7 @@ def test_formats_hold_the_same_variables(folder: str, env: Env, tmp_path: Path) 
         "dotenv": dotenv.dotenv_values(stream=io.StringIO(env(*arguments, "dotenv")), interpolate=False),
         "github": dict(line.split("=", 1) for line in env(*arguments, "github").splitlines()),
         "powershell": dict(map(_read_powershell, env(*arguments, "powershell").splitlines())),
+        "cmd": dict(map(_read_cmd, env(*arguments, "cmd").splitlines())),
     }
     assert read == dict.fromkeys(read, expected)
 
@@ -99,6 +100,14 @@ def _read_powershell(line: str) -> tuple[str, str]:
     inside = value[1:-1]
     assert "'" not in inside.replace("''", "")
     return name, inside.replace("''", "'")
+
+
+def _read_cmd(line: str) -> tuple[str, str]:
+    """Read one assignment of a batch file, which ends at the last quote. Source: Microsoft, "set"."""
+    name, _, value = line.removeprefix('@set "').partition("=")
+    assert value[-1] == '"'
+    assert "%" not in value.replace("%%", "")
+    return name, value[:-1].replace("%%", "%")
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

@@ -11,15 +11,15 @@ from emulator.core.extras import explain_missing
 @pytest.mark.parametrize(
     ("origin", "command"),
     [
-        pytest.param(None, "pip install 'llm-emulator[tls]'", id="an index"),
+        pytest.param(None, 'pip install "llm-emulator[tls]"', id="an index"),
         pytest.param(
             {"url": "file:///w/llm_emulator-1.whl", "archive_info": {}},
-            "pip install 'llm-emulator[tls] @ file:///w/llm_emulator-1.whl'",
+            'pip install "llm-emulator[tls] @ file:///w/llm_emulator-1.whl"',
             id="a file",
         ),
         pytest.param(
             {"url": "https://host/emulator", "vcs_info": {"vcs": "git", "commit_id": "a"}},
-            "pip install 'llm-emulator[tls] @ git+https://host/emulator'",
+            'pip install "llm-emulator[tls] @ git+https://host/emulator"',
             id="a repository",
         ),
     ],
@@ -35,4 +35,4 @@ def test_command_fits_origin_of_installation(origin: object, command: str, tmp_p
 
 def test_command_fits_checkout(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
-    assert explain_missing("it", "tls", tmp_path) == f"it needs the extra tls: pip install '.[tls]' in {tmp_path}"
+    assert explain_missing("it", "tls", tmp_path) == f'it needs the extra tls: pip install ".[tls]" in {tmp_path}'

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.core.extras import explain_missing
-from emulator.http.tls import data_folder, find_names, open_tls
+from emulator.http.tls import data_folder, find_names, is_windows_arm, open_tls
 from emulator.settings import Settings, SettingsError
 
 
@@ -58,3 +58,11 @@ def test_missing_cryptography_package_is_explained(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (2, "")
     wanted = f"emulator: error: {explain_missing('a locally signed certificate', 'tls')}\n"
     assert ended.stderr == wanted
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "is_arm"),
+    [("win32", "ARM64", True), ("win32", "AMD64", False), ("darwin", "arm64", False), ("linux", "aarch64", False)],
+)
+def test_is_windows_arm(system: str, machine: str, is_arm: bool) -> None:
+    assert is_windows_arm(system, machine) is is_arm

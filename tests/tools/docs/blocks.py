@@ -45,7 +45,7 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("README.md", "", "scenarios/slow.yaml:", MISTAKE),
     ("README.md", "python", "def test_", EXAMPLES),
     ("README.md", "python", "from emulator", EXAMPLES),
-    ("README.md", "", "pip install '.[test]'", COMMANDS),
+    ("README.md", "", 'pip install ".[test]"', COMMANDS),
     ("ci.md", "yaml", "version: 1", CI + "test_scenario_passes_strict_check"),
     ("ci.md", "python", '"""What', CI + "test_job_steps_run_against_emulator"),
     ("ci.md", "yaml", "# .github/workflows/tests.yml", CI + "test_job_steps_run_against_emulator"),
