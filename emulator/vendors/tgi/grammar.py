@@ -14,8 +14,6 @@ from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.json_positions import find_too_deep
-from emulator.vendors.tgi.metaschema import find_schema_error
-from emulator.vendors.tgi.outlines import Endless, Uncompilable, compile_schema
 from emulator.vendors.tgi.settings import TgiSettings
 
 _VARIANTS = ("json", "json_object", "regex", "json_schema")
@@ -114,6 +112,8 @@ def parse_grammar(grammar: GrammarType | None, settings: TgiSettings) -> Grammar
         raise refusal("grammar is not supported", "grammar")
     if grammar.variant == "regex":
         return Grammar({"type": "string", "pattern": f"^(?:{grammar.value})$"}, bare=True)
+    from emulator.vendors.tgi.metaschema import find_schema_error  # few requests have a schema
+
     schema = _parse_schema(grammar.value) if grammar.variant == "json" else grammar.value
     error = find_schema_error(schema)
     if error is None and (not isinstance(schema, dict) or "properties" not in schema):
@@ -126,6 +126,8 @@ def parse_grammar(grammar: GrammarType | None, settings: TgiSettings) -> Grammar
 
 def _validate_compilable(schema: JSON) -> None:
     """Raise if outlines does not compile a schema; one that contains itself ends the router, here the request."""
+    from emulator.vendors.tgi.outlines import Endless, Uncompilable, compile_schema
+
     try:
         compile_schema(schema)
     except Uncompilable as error:
