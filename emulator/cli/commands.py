@@ -336,6 +336,26 @@ def _run_import(options: argparse.Namespace, settings: Settings) -> int:
     return import_files([Path(file) for file in options.files], Path(options.to), options.vendor)
 
 
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", metavar="A", help="folder of exchanges")
+    parser.add_argument("second", nargs="?", metavar="B", help="another")
+    parser.add_argument("--against", choices=VENDOR_NAMES, help="compare with the emulator: ask it what A asked")
+    parser.add_argument("--json", action="store_true", help="the differences as JSON")
+    text = "write a scenario that makes the emulator like A, as far as rules can"
+    parser.add_argument("--as-profile", metavar="FILE", help=text)
+    parser.set_defaults(run=_run_diff)
+
+
+def _run_diff(options: argparse.Namespace, settings: Settings) -> int:
+    if (options.second is None) == (options.against is None):
+        raise SettingsError("diff takes a second recording, or --against VENDOR")
+    from emulator.cli.diff import diff
+
+    second = None if options.second is None else Path(options.second)
+    profile = None if options.as_profile is None else Path(options.as_profile)
+    return diff(Path(options.first), second, options.against, as_json=options.json, profile=profile)
+
+
 def _add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="where to write (default: this one)")
     init.set_defaults(run=_run_init)
@@ -386,6 +406,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "report": ("write the recorded calls as one HTML page", _add_report),
     "record": ("record the calls to real services", _add_record),
     "import": ("import recordings and fixtures of other tools", _add_import),
+    "diff": ("compare two recordings, or one and the emulator", _add_diff),
     "health": ("check whether a running emulator is ready", _add_health),
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "instance": ("print an instance of a JSON Schema", _add_instance),

@@ -104,12 +104,17 @@ def _canonical(value: JSON) -> str:
     return canonical_json(_simplify(value)).decode()
 
 
+def simplify_text(text: str) -> str:
+    """Replace ids, dates and times in a text."""
+    for pattern, shown in _PATTERNS:
+        text = pattern.sub(shown, text)
+    return text
+
+
 def _simplify(value: JSON) -> JSON:
     """Leave out ids and dates, and sort tools."""
     if isinstance(value, str):
-        for pattern, shown in _PATTERNS:
-            value = pattern.sub(shown, value)
-        return value
+        return simplify_text(value)
     if isinstance(value, list):
         items = [_simplify(item) for item in value]
         return sorted(items, key=canonical_json) if _are_tools(value) else items

@@ -64,6 +64,11 @@ class Recording:
                 self._recorded.append(recorded)
                 self._by_key.setdefault(ask.key(self._counting), []).append(recorded)
 
+    @property
+    def calls(self) -> Sequence[Recorded]:
+        """Exchanges with their asks, in the order of their recording."""
+        return self._recorded
+
     def build_ask(self, method: str, path: str, body: bytes) -> Ask:
         """Return the canonical ask of a request."""
         operation, model = self._resolve(method, path)

@@ -1,0 +1,129 @@
+"""Comparison of recordings."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from emulator.cli import main
+from emulator.handler.replay import Resolver
+from emulator.recording.ask import PARTS
+from emulator.recording.compare import Comparison, compare
+from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
+from emulator.recording.replay import Recording
+from emulator.scenario.load import load_scenario
+from emulator.vendors import VENDORS
+from tests.conftest import Start
+from tests.recording.servers import recording
+from tests.recording.test_replay import KEY, STREAM, say
+from tests.tools.attack.rows import CHATS, chat
+from tests.untyped_json import JSON
+
+REFUSED = replace(
+    say(""),
+    target="/serving-endpoints/gone/invocations",
+    status=404,
+    writes=(Write(0.1, b'{"error_code": "NOT_FOUND", "message": "No endpoint gone since 2026-11-26."}'),),
+)
+
+
+def diff(one: list[Exchange], two: list[Exchange], vendor: str = "databricks") -> Comparison:
+    resolve = Resolver(VENDORS[vendor])
+    return compare(*(Recording(rows, vendor, resolve, PARTS).calls for rows in (one, two)))
+
+
+def change(old: str, new: str) -> Callable[[Exchange], Exchange]:
+    """Replace a text in the body."""
+    return lambda each: replace(
+        each, writes=tuple(replace(w, data=w.data.replace(old.encode(), new.encode())) for w in each.writes)
+    )
+
+
+def header(name: str, value: str) -> Callable[[Exchange], Exchange]:
+    return lambda each: replace(each, headers=(*each.headers, (name, value)))
+
+
+@pytest.mark.parametrize(
+    ("base", "planted", "found"),
+    [
+        pytest.param(say("a"), change('"role": "assistant", ', ""), "gone choices[].message.role", id="a field gone"),
+        pytest.param(say("a"), change('"index": 0', '"index": 0, "new": {"a": 1}'), "added choices[].new", id="added"),
+        pytest.param(say("a"), change('"index": 0', '"index": "0"'), "type choices[].index", id="another type"),
+        pytest.param(
+            say("a"),
+            change('"role": "assistant", "content": "a"', '"content": "a", "role": "assistant"'),
+            "order choices[].message",
+            id="another order",
+        ),
+        pytest.param(say("a"), change('"assistant"', '"model"'), "value choices[].message.role", id="another value"),
+        pytest.param(say("a"), header("x-served-by", "b"), "added header x-served-by", id="a header"),
+        pytest.param(say("a"), lambda each: replace(each, status=201), "status status", id="another status"),
+        pytest.param(say("a"), lambda each: replace(each, ending="reset"), "ending end", id="another ending"),
+        pytest.param(REFUSED, change("No endpoint", "There is no"), "error text message", id="an error's words"),
+        pytest.param(REFUSED, change("NOT_FOUND", "MISSING"), "value error_code", id="an error's code"),
+        pytest.param(STREAM, change("data: ", "data:"), "stream framing", id="framing of events"),
+        pytest.param(STREAM, change('"index": 0, ', ""), "gone finish event: choices[].index", id="a field of events"),
+        pytest.param(
+            STREAM, lambda each: replace(each, writes=each.writes[:2]), "stream roles", id="an event that is not sent"
+        ),
+        pytest.param(say("a"), change('"a"', '"other words, 7"'), None, id="words are noise"),
+        pytest.param(say("a"), header("x-request-id", "b"), None, id="ids are noise"),
+        pytest.param(REFUSED, change("2026-11-26", "2027-01-02"), None, id="dates are noise"),
+        pytest.param(STREAM, lambda each: replace(each, offset=9.0, ended=10.0), None, id="times are noise"),
+    ],
+)
+def test_planted_change_is_found(base: Exchange, planted: Callable[[Exchange], Exchange], found: str | None) -> None:
+    assert diff([base], [base]).exit_code == 0
+    comparison = diff([base], [planted(base)])
+    rows = [f"{drift.kind} {drift.place}" for drift in comparison.drift]
+    assert found in rows if found else not rows
+    assert {row.partition(" ")[0] for row in rows} == ({found.partition(" ")[0]} if found else set())
+    assert comparison.exit_code == bool(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vendor", CHATS)
+async def test_equal_recordings_have_no_drift(vendor: str, start: Start, tmp_path: Path) -> None:
+    """Fifty pairs of calls that differ in seed, words, ids and times."""
+    found = []
+    for seed in (1, 2):
+        service = await start(f"version: 1\nname: a\nseed: {seed}\n")
+        async with recording({vendor: service.urls[vendor]}, tmp_path / str(seed)) as server:
+            running = replace(service, urls=server.urls)
+            for number in range(50):
+                more: dict[str, JSON] = {"stream": number % 2 == 0, "max_tokens": 3 + number // 2 if number % 5 else -1}
+                body = chat(vendor, **more, temperature=number / 100)
+                await running.ask(vendor, CHATS[vendor][0], body, headers=KEY)
+        found.append(load_folder(tmp_path / str(seed)))
+    comparison = diff(found[0], found[1], vendor)
+    assert (comparison.compared, comparison.drift) == (50, {})
+
+
+@pytest.mark.covers("language/commands", "diff")
+def test_command_compares_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, rows in {"a": [say("a")], "b": [change('"index": 0', '"index": 0, "new": 1')(say("b"))], "c": []}.items():
+        (tmp_path / name).mkdir()
+        for number, each in enumerate(rows):
+            (tmp_path / name / f"{number}.exchange").write_text(format_exchange(each))
+    a, b, c = (str(tmp_path / name) for name in "abc")
+    assert [main(["diff", a, a]), main(["diff", a, b]), main(["diff", a, c])] == [0, 1, 2]
+    assert main(["diff", a]) == 2
+    capsys.readouterr()
+    overlay = tmp_path / "overlay.yaml"
+    assert main(["diff", a, b, "--json", "--as-profile", str(overlay)]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["drift"]
+    assert (row["kind"], row["place"], row["pairs"]) == ("added", "choices[].new", 1)
+    (rule,) = load_scenario([overlay]).scenario.rules
+    assert [fault.type for fault in rule.faults] == ["drop"]
+
+
+@pytest.mark.slow
+def test_recording_is_compared_with_the_emulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the real service says and the emulator does not, and the reverse."""
+    (tmp_path / "0.exchange").write_text(format_exchange(say("a")))
+    assert main(["diff", str(tmp_path), "--against", "databricks", "--json"]) == 1
+    found = {(row["kind"], row["place"]) for row in json.loads(capsys.readouterr().out)["drift"]}
+    assert {("added", "usage"), ("added", "id"), ("added", "choices[].finish_reason")} <= found
+    assert not [place for kind, place in found if kind == "gone"]
