@@ -78,6 +78,8 @@ def test_keyboard_opens_and_closes_call(look: Open, emulator_at_work: EmulatorCl
     text = detail.inner_text()
     assert "#2 POST" in text
     assert "'greets': prompt does not hold" in text
+    page.locator("#raw-request summary").click()
+    text = detail.inner_text()
     assert "Bearer dapi…" in text
     assert "-H 'authorization: Bearer '\"$TOKEN\"" in text
     assert "dapi-search-secret" not in page.content()
@@ -89,9 +91,16 @@ def test_faulted_stream_marks_fault_site_and_draws_writes(look: Open, emulator_a
     chat(emulator_at_work, "tides", stream=True)
     (call,) = emulator_at_work.requests()
     page = look(console(emulator_at_work), f"calls/{call.id}")
-    mark = page.locator("#detail mark")
+    page.locator("#raw-response summary").click()
+    mark = page.locator("#raw-response mark")
     mark.wait_for()
     assert mark.inner_text() == "▲ disconnect"
+    answer = page.locator(".turn.answer .said")
+    assert answer.locator("mark").inner_text() == "▲ cut: disconnect"
+    assert call.response.text.startswith(call.response.received)
+    assert answer.inner_text().startswith(call.response.received.strip())
+    answer.locator("summary").click()
+    assert call.response.text.strip() in answer.inner_text()
     before = mark.evaluate("node => node.previousSibling.textContent")
     assert before == call.response.raw
     assert before.count("data: ") == 4
@@ -106,7 +115,7 @@ def test_call_detail_links_attempts(look: Open, emulator_at_work: EmulatorClient
     page = look(console(emulator_at_work), f"calls/{calls[1].id}/")
     joined = page.locator("#detail p", has_text="Attempts of this request")
     joined.wait_for()
-    assert joined.inner_text() == "Attempts of this request: 1: 429 2: 429"
+    assert joined.inner_text() == "Attempts of this request: 1: 429 2: 429 Compare"
     assert joined.locator("[aria-current]").inner_text() == "2: 429"
     joined.locator("a").click()
     page.locator("#detail h2", has_text="#1 ").wait_for()
@@ -133,7 +142,7 @@ def test_call_detail_links_attempts_missing_from_list(look: Open, emulator_at_wo
     page.goto(f"{console(emulator_at_work)}#calls/{emulator_at_work.requests()[1].id}")
     joined = page.locator("#detail p", has_text="Attempts of this request")
     joined.wait_for()
-    assert joined.inner_text() == "Attempts of this request: 1: 429 2: 429 3: 429"
+    assert joined.inner_text() == "Attempts of this request: 1: 429 2: 429 3: 429 Compare"
 
 
 def test_equal_call_ids_open_chosen_session(look: Open, emulator_at_work: EmulatorClient) -> None:
@@ -143,7 +152,7 @@ def test_equal_call_ids_open_chosen_session(look: Open, emulator_at_work: Emulat
     assert one[0].id == two[0].id
     page = look(console(emulator_at_work))
     wait_for_rows(page, 2)
-    for seq, session in ((1, "the server's own"), (2, "a")):
+    for seq, session in ((1, "none"), (2, "a")):
         page.locator(f"#call-{seq}").click()
         page.locator("#detail h2", has_text=f"#{seq} ").wait_for()
         assert f"\n{session}\n" in page.locator("#detail dl").inner_text()
@@ -160,6 +169,10 @@ def test_equal_call_ids_open_chosen_session(look: Open, emulator_at_work: Emulat
         pytest.param("error:-", [1, 3, 4], id="nothing there"),
         pytest.param("greets vendor:databricks session:-", [1], id="several words"),
         pytest.param("elsewhere", [], id="a text that does not occur"),
+        pytest.param("prompt:riv", [2], id="a part of the prompt"),
+        pytest.param("rivers", [2], id="a word, which explanations of other calls have too"),
+        pytest.param("why:nearest", [], id="an explanation, when asked for"),
+        pytest.param("duration:<1h", [1, 2, 3, 4], id="a duration"),
     ],
 )
 def test_filter_finds_calls_by_field_and_word(
@@ -177,7 +190,7 @@ def test_filter_finds_calls_by_field_and_word(
 
 def test_session_menu_without_sessions_lists_only_server(look: Open, emulator_at_work: EmulatorClient) -> None:
     page = look(console(emulator_at_work))
-    page.locator("#session option", has_text="the server's").wait_for(state="attached")
+    page.locator("#session option", has_text="All sessions").wait_for(state="attached")
     assert page.locator("#session option").count() == 1
 
 
@@ -239,8 +252,8 @@ def test_scenario_view_checks_and_loads_edited_scenario(look: Open, emulator_at_
     page.get_by_role("button", name="line 3").click()
     assert page.evaluate("getSelection().toString()") == "rulez: []"
     page.fill("#yaml", "version: 1\nname: other\n")
-    page.get_by_role("button", name="Load", exact=True).click()
-    page.get_by_text("Loaded.").wait_for()
+    page.get_by_role("button", name="Apply", exact=True).click()
+    page.get_by_text("Applied.").wait_for()
     assert emulator_at_work.scenario().name == "other"
 
 
@@ -249,14 +262,7 @@ def test_limits_view_shows_level_and_refill_time(look: Open, emulator_at_work: E
     page = look(console(emulator_at_work), "limits")
     page.locator("meter").wait_for()
     cells = page.locator("tbody td").all_inner_texts()
-    assert [cells[0], cells[1], cells[2], cells[4], cells[5], cells[7]] == [
-        "limits[0]",
-        "requests",
-        "search",
-        "54",
-        "60",
-        "in 6 s",
-    ]
+    assert cells[:6] == ["limits[0]", "search", "54", "60", "in 6 s", "requests"]
 
 
 def test_time_view_advances_and_switches_clock(look: Open, emulator_at_work: EmulatorClient) -> None:
@@ -283,7 +289,7 @@ def test_models_and_health_views_show_control_plane_data(look: Open, emulator_at
     assert emulator_at_work.requests() == []
 
 
-VIEWS = ["calls", "time", "scenario", "limits", "models", "health"]
+VIEWS = ["calls", "summary", "time", "scenario", "limits", "models", "health"]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

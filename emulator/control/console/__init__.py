@@ -7,6 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+_PART = re.compile(rb"/\*([a-z]+\.js)\*/")
 _META = '<meta charset="utf-8">\n'
 
 
@@ -14,7 +15,8 @@ _META = '<meta charset="utf-8">\n'
 def read_page() -> bytes:
     """Return the page as it is served."""
     folder = files(__name__)
-    return folder.joinpath("console.html").read_bytes().replace(b"/*curl.js*/", folder.joinpath("curl.js").read_bytes())
+    page = folder.joinpath("console.html").read_bytes()
+    return _PART.sub(lambda found: folder.joinpath(found[1].decode()).read_bytes(), page)
 
 
 @cache

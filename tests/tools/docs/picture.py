@@ -57,10 +57,7 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{client.front}/_emulator/#calls/{cut.id}")
         page.locator("#detail mark").first.wait_for()
-        page.locator("#detail h3", has_text="Time").scroll_into_view_if_needed()
-        page.locator("#detail").evaluate(
-            "box => box.scrollTop += box.querySelector('svg').getBoundingClientRect().top - 220"
-        )
+        page.locator("#detail svg").wait_for()
         page.screenshot(path=FILE)
         browser.close()
 
