@@ -16,6 +16,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, parse_json
 from emulator.vendors.tgi.json_positions import (
+    UNKNOWN,
     Path,
     Repeating,
     end_first,
@@ -174,7 +175,7 @@ def _build_broken_error(raw: bytes, error: str, target: Type[object]) -> Emulate
             return _build_mismatch_error(mismatch, raw if mismatch.where == "after" else begun.whole)
     except ValueError:
         pass  # no value was complete
-    return _build_syntax_error(error, () if is_far(raw, error) else begun.path)
+    return _build_syntax_error(error, () if is_far(raw, error) else cut_at_unknown(begun.path, target))
 
 
 def _build_syntax_error(text: str, path: Path) -> EmulatedError:
@@ -271,7 +272,11 @@ i32: Type[int] = partial(_parse_integer, "i32", -(2**31), 2**31 - 1)
 
 def option(inner: Type[T]) -> Type[T | None]:
     """Return the type ``Option<T>``; null is ``None``."""
-    return lambda value: None if value is None else inner(value)
+    return partial(_parse_option, inner)
+
+
+def _parse_option(inner: Type[T], value: JSON) -> T | None:
+    return None if value is None else inner(value)
 
 
 def at(step: str | int, inner: Type[T], value: JSON) -> T:
@@ -285,13 +290,13 @@ def at(step: str | int, inner: Type[T], value: JSON) -> T:
 
 def sequence(inner: Type[T]) -> Type[Sequence[T]]:
     """Return the type ``Vec<T>``."""
+    return partial(_parse_sequence, inner)
 
-    def parse_sequence(value: JSON) -> Sequence[T]:
-        if not isinstance(value, list):
-            raise mismatch(value, "a sequence")
-        return [at(index, inner, item) for index, item in enumerate(value)]
 
-    return parse_sequence
+def _parse_sequence(inner: Type[T], value: JSON) -> Sequence[T]:
+    if not isinstance(value, list):
+        raise mismatch(value, "a sequence")
+    return [at(index, inner, item) for index, item in enumerate(value)]
 
 
 def struct(name: str, fields: Sequence[Field], *, flat: bool = True) -> Type[Members]:
@@ -308,7 +313,30 @@ def struct(name: str, fields: Sequence[Field], *, flat: bool = True) -> Type[Mem
 
 def build(make: Callable[..., T], members: Type[Members]) -> Type[T]:
     """Return the type of ``make``, called with the fields of a struct; absent fields have its defaults."""
-    return lambda value: make(**members(value))
+    return partial(_build, members, make)
+
+
+def _build(members: Type[Members], make: Callable[..., T], value: JSON) -> T:
+    return make(**members(value))
+
+
+def cut_at_unknown(path: Path, target: Type[object]) -> Path:
+    """Return a path up to the first field that its struct does not have: what is inside is skipped, not read."""
+    inner: object = target
+    for length, step in enumerate(path, 1):
+        while isinstance(inner, partial) and inner.func not in (_parse_struct, _parse_sequence):
+            inner = inner.args[0]
+        if not isinstance(inner, partial):
+            return path
+        if inner.func is _parse_sequence:
+            inner = inner.args[0]
+        elif not isinstance(step, str) or step == UNKNOWN:
+            return path
+        elif step not in inner.args[1]:
+            return path[:length]
+        else:
+            inner = inner.args[1][step]
+    return path
 
 
 def _parse_struct(

@@ -417,6 +417,16 @@ LEADS = {
             400,
             "parameters.grammar.type: expected value at line 1 column 47",
         ),
+        (
+            "/generate",
+            '{"inputs":"x","parameters":{"nope":{"a":',
+            400,
+            "parameters.nope: EOF while parsing a value at line 1 column 40",
+        ),
+        ("/generate", '{"nope":{"a":[{', 400, "nope: EOF while parsing an object at line 1 column 15"),
+        (CHAT, '{"messages":[],"nope":[1', 400, "nope: EOF while parsing a list at line 1 column 24"),
+        (CHAT, '{"messages":[{"nope":[1', 400, "messages[0].nope: EOF while parsing a list at line 1 column 23"),
+        (CHAT, '{"tools":[{"x":[1', 400, "tools[0].x: EOF while parsing a list at line 1 column 17"),
     ],
 )
 def test_rejected_bodies(path: str, body: str, status: int, text: str) -> None:

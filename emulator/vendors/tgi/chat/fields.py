@@ -4,6 +4,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest).
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
@@ -80,17 +81,17 @@ _MEMBERS = serde.build(
 )
 
 
-def _parse_chat(value: JSON) -> ChatBody:
+def _parse_chat(members: serde.Type[ChatBody], value: JSON) -> ChatBody:
     """Parse ``ChatBody``; ``max_completion_tokens`` counts as a second ``max_tokens``."""
     if not isinstance(value, dict) or not value.keys() >= set(_NAMES):
-        return _MEMBERS(value)
+        return members(value)
     before: Object = {}
     for key, inner in value.items():
         if key in _NAMES and before.keys() & set(_NAMES):
             break
         before[key] = inner
-    _MEMBERS({"messages": [], **before})
+    members({"messages": [], **before})
     raise serde.Mismatch("duplicate field `max_tokens`", repeated=_NAMES)
 
 
-CHAT_REQUEST: serde.Type[ChatBody] = _parse_chat
+CHAT_REQUEST: serde.Type[ChatBody] = partial(_parse_chat, _MEMBERS)
