@@ -73,11 +73,21 @@ def test_release_is_built_once_and_tested_before_publishing() -> None:
     assert {name: job.get("needs") for name, job in RELEASE.items()} == {
         "build": None,
         "wheel": "build",
+        "alpine": "build",
+        "wheels": None,
         "sdist": "build",
-        "image": ["wheel", "sdist"],
-        "index": ["wheel", "sdist", "image"],
+        "image": ["wheel", "alpine", "wheels", "sdist"],
+        "index": ["wheel", "alpine", "wheels", "sdist", "image"],
         "github": "index",
     }
+
+
+def test_release_tries_every_supported_system() -> None:
+    matrix = RELEASE["wheel"]["strategy"]["matrix"]
+    systems = {*matrix["system"], *(row["system"] for row in matrix["include"])}
+    linux = {"ubuntu-24.04", "ubuntu-24.04-arm"}
+    assert systems == linux | {"macos-15", "macos-15-intel", "windows-latest", "windows-11-arm"}
+    assert set(RELEASE["alpine"]["strategy"]["matrix"]["system"]) == linux
 
 
 def test_release_uses_no_cache() -> None:
