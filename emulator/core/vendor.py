@@ -142,6 +142,10 @@ class VendorSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
+    def ignores_tools(self) -> bool:
+        """Return whether no request offers tools under these settings."""
+        return False
+
 
 S = TypeVar("S", bound=VendorSettings)
 H = TypeVar("H")

@@ -180,7 +180,17 @@ class CallRecord:
         match = self.match
         if match is None or not match.outcome.faults:
             return self.fault_types
-        return tuple([fault.type for fault in match.outcome.faults])
+        faults = match.outcome.faults
+        if self.left and self.response is not None and self.response.raw is not None:
+            faults = tuple([fault for fault in faults if fault.leaves_nothing or self._has_struck(fault.type)])
+        return tuple([fault.type for fault in faults])
+
+    def _has_struck(self, fault: str) -> bool:
+        """Return whether as much of the response was sent as a fault leaves unchanged."""
+        assert self.response is not None
+        return bool(self.sent.status) and any(
+            site.fault == fault and site.at <= self.sent.size for site in self.response.fault_sites
+        )
 
     @property
     def kind(self) -> Hashable:

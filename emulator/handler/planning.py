@@ -78,6 +78,7 @@ class Emulator:
         self.defers_key = self._is_bounded and not ruled and self._local is None
         self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets
+        self.searches_in_part = self._matcher.searches_in_part
 
     def name_now(self, request: Request, fingerprint: bytes) -> bool:
         """Do :meth:`name` without waiting; return false if the store is remote."""

@@ -6,8 +6,9 @@ from collections.abc import Awaitable
 
 from emulator.core.clock import RealClock
 from emulator.core.faultable import FaultableResponse
-from emulator.core.http import Response
+from emulator.core.http import Request, Response
 from emulator.core.plan import Choice, Plan, Usage
+from emulator.core.storage import LocalState
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
 from emulator.handler.explain import Explainer, can_respond_again, explain_rules
@@ -40,6 +41,7 @@ class CallRecorder:
         self._metrics = metrics
         self.explainer = explainer
         self._settings = emulator.journal
+        self._is_local = isinstance(emulator.state, LocalState)
 
     def settle(self, context: RequestContext, admission: Ticket) -> Awaitable[None]:
         """Charge the tokens sent and release the slot, as of the time the response ended."""
@@ -56,7 +58,7 @@ class CallRecorder:
         context.record = record = self._build_record(context)
         request, journal = context.request, self.journal
         if context.epoch == journal.epoch(request.session):
-            if record.asked and self._emulator.reads_secrets:  # the credentials that rules match on are redacted later
+            if record.asked and self._must_explain_now(request):
                 record.rule_results = explain_rules(self._emulator, self._vendor, context)
             record.cut()
             if context.fingerprint:
@@ -71,6 +73,17 @@ class CallRecorder:
                 self._timing.add_at_once((record.ttft or 0.0) / self._scale)
             else:
                 self._timing.add(record, self._scale)
+
+    def _must_explain_now(self, request: Request) -> bool:
+        """Return whether a later explanation may differ.
+
+        Credentials that rules match on are redacted then, documents of a remote store cannot be read, and texts that
+        are too long to be searched to their end are cut.
+        """
+        emulator = self._emulator
+        if emulator.reads_secrets or (request.documents and not self._is_local):
+            return True
+        return emulator.searches_in_part(len(request.body))
 
     def close(self, context: RequestContext, *, left: bool) -> CallRecord:
         """Finalise the record when the connection is done; ``left``: the client disconnected early."""
@@ -87,7 +100,7 @@ class CallRecorder:
         self.journal.flush()  # the entry has its number then
         entry = record.load()
         entry.whole = False
-        entry.client_left = record.left
+        entry.client_left, entry.faults = record.left, record.faults
         entry.status, entry.finish_reason = sent.status, None
         entry.sent_tokens = record.sent_tokens
         entry.duration = record.duration

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.core.requests import Deployment
+from emulator.scenario import codes
 from emulator.scenario.codes import Severity
 from emulator.scenario.errors import Diagnostic, locate_diagnostic
-from emulator.scenario.lint import KnownModels, find_unknown_endpoints, lint
+from emulator.scenario.lint import find_unknown_endpoints, lint
+from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Limit, Scenario, When
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
@@ -39,6 +41,7 @@ def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, file
         errors += more
         is_whole = not any(_item(row)[1] == "deployments" for row in errors)
         some = [*lint(part, list(vendors), catalogue if is_whole else None), *_find_unknown_endpoints(part, vendors)]
+        some += _find_ignored_tools(part, catalogue)
         warnings += (row for row in some if row.code not in part.ignored.get((row.file, row.line), ()))
     wrong = {_item(row) for row in errors}
     findings: list[Finding] = [("error", row) for row in errors]
@@ -56,10 +59,11 @@ def _needs_vendors(scenario: Scenario) -> bool:
     about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
     tokens = any(limit.unit in ("output_tokens", "tokens") for limit in scenario.limits)
     named = any(part.deployment is not None for part in about)
+    named = named or any(rule.when.tools is not None for rule in scenario.rules)
     return bool(scenario.vendors or scenario.deployments) or tokens or named
 
 
-def _list_known_models(loaded: ParsedScenario, vendors: Vendors) -> tuple[KnownModels | None, Sequence[Diagnostic]]:
+def _list_known_models(loaded: ParsedScenario, vendors: Vendors) -> tuple[_Catalogue | None, Sequence[Diagnostic]]:
     """Return the models each vendor serves, and mistakes in vendor sections; ``None`` if no vendor is needed."""
     if not _needs_vendors(loaded.scenario):
         return None, ()
@@ -81,6 +85,12 @@ class _Catalogue(Mapping[str, Mapping[str, Deployment]]):
         self._served = served
         self._known: dict[str, Mapping[str, Deployment]] = {}
 
+    def ignores_tools(self, name: str) -> bool:
+        """Return whether a vendor reads no tools, in its profile."""
+        from emulator.runtime.services import read_settings
+
+        return read_settings(self._vendors[name], self._scenario).ignores_tools()
+
     def __getitem__(self, name: str) -> Mapping[str, Deployment]:
         from emulator.runtime.services import list_deployments, read_settings
 
@@ -94,6 +104,17 @@ class _Catalogue(Mapping[str, Mapping[str, Deployment]]):
 
     def __len__(self) -> int:
         return len(self._served)
+
+
+def _find_ignored_tools(loaded: ParsedScenario, catalogue: _Catalogue | None) -> Iterator[Diagnostic]:
+    """Yield warnings about rules for tools of vendors that read none in their profile."""
+    for position, rule in enumerate(loaded.scenario.rules):
+        if rule.when.tools is None or catalogue is None:
+            continue
+        about = [*filter(compile_names(rule.when.vendor or ("*",)), catalogue)]
+        if about and all(map(catalogue.ignores_tools, about)):
+            text = f"the rule is never reached: the profile of {' and '.join(about)} ignores tools"
+            yield loaded.row(("rules", position, "when", "tools"), text, code=codes.NEVER_REACHED)
 
 
 def _find_unknown_endpoints(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Diagnostic]:

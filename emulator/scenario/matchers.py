@@ -85,6 +85,17 @@ def count_steps(condition: Condition | JSON) -> int:
     return own + count_steps(condition.not_)
 
 
+def find_search_limit(condition: Condition | JSON, value: object) -> int | None:
+    """Return the characters in which an expression of a condition was searched; ``None``: to the end of the value."""
+    if not isinstance(condition, Comparison):
+        return None
+    if condition.regex is None:
+        return find_search_limit(condition.not_, value)
+    most = compile_regex(condition.regex, condition.ignore_case).max_characters
+    texts = value if isinstance(value, tuple) else (value,)
+    return most if any(isinstance(text, str) and len(text) > most for text in texts) else None
+
+
 def _both(left: Test, right: Test) -> Test:
     return lambda value: left(value) and right(value)
 

@@ -25,11 +25,12 @@ from emulator.scenario.matchers import (
     compile_when,
     count_searches,
     find_failed,
+    find_search_limit,
 )
 from emulator.scenario.models import Rule, Scenario, Times
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome, Share
 from emulator.scenario.redaction import reads_secret, redact_found, redact_wanted
-from emulator.scenario.regex import takes_long
+from emulator.scenario.regex import is_cut_short, takes_long
 
 __all__ = ["UNMATCHED", "Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
 
@@ -58,6 +59,8 @@ def compare(check: Matcher, attributes: RequestAttributes, *, loggable: bool = F
     wanted = f"wanted {format_match(redact_wanted(check.name, check.wanted))}"
     if value is ABSENT:
         return f"the call has none, {wanted}"
+    if (most := find_search_limit(check.wanted, value)) is not None:
+        wanted += f"; only its first {most:,} characters were searched"
     if loggable and check.name not in _LOGGABLE and not isinstance(value, bool | int | float):
         return wanted
     found = redact_found(check.name, value, attributes)
@@ -255,6 +258,10 @@ class RuleMatcher:
             if compiled.find_failed_time(ordinal, attributes) is None:
                 return Match(rule, _resolve(rule, ordinal), counts)
         return Match(counts=counts) if counts else UNMATCHED
+
+    def searches_in_part(self, characters: int) -> bool:
+        """Return whether a text of a request of this length may be searched in its first part only."""
+        return bool(self._searches) and is_cut_short(self._searches, characters)
 
     def explain(self, attributes: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
         """Return the result of each rule up to the one that matched, without counting."""

@@ -62,6 +62,11 @@ class RegexError(ValueError):
     """Invalid or unsupported expression; the message is the end of a sentence."""
 
 
+def is_cut_short(steps: int, characters: int) -> bool:
+    """Return whether a search of ``steps`` per character ends before the text does."""
+    return steps * characters > _max_search()
+
+
 def takes_long(steps: int, characters: int) -> bool:
     """Return whether a search of ``steps`` per character may take more than 50 ms."""
     return steps * characters > 50 * _LONG
@@ -85,6 +90,11 @@ class Regex:
     _known: dict[tuple[int, int], bool] = field(default_factory=dict)
     _cut: list[int] = field(default_factory=list)
 
+    @property
+    def max_characters(self) -> int:
+        """Return the length up to which a text is searched."""
+        return _max_search() // self.steps
+
     def __call__(self, text: str) -> bool:
         """Search a text; of one that would take too long only the beginning, with one warning in the log."""
         if len(text) * self.steps <= _LONG:
@@ -98,7 +108,7 @@ class Regex:
         return found
 
     def _shorten(self, text: str) -> str:
-        most = _max_search() // self.steps
+        most = self.max_characters
         if len(text) > most and not self._cut:
             self._cut.append(most)
             shown = self.pattern if len(self.pattern) <= _MAX_REASON else f"{self.pattern[:_MAX_REASON]}…"

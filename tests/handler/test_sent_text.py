@@ -84,3 +84,25 @@ async def test_bodies_that_are_not_kept_are_cut(start: Start) -> None:
     shown = [(await running.ask("front", f"/_emulator/requests/{row['id']}")).json() for row in rows]
     assert sorted(entry["request"]["cut"] for entry in shown) == [False, True]  # one of them has no body
     assert all(entry["response"]["cut"] and not entry["response"]["kept"] for entry in shown)
+
+
+@pytest.mark.parametrize(("tokens", "struck"), [(1, []), (4, ["stall"])])
+async def test_fault_counts_if_client_has_waited_for_it(start: Start, tokens: int, struck: list[str]) -> None:
+    rule = "{name: slow, reply: {text: one two three four five six}, faults: [{type: stall, after_tokens: 3, for: 1h}]}"
+    running = await start(f"latency: {{ttft: 0s, itl: 1s}}\nrules: [{rule}]\n")
+    reader, writer = await running.connect("azure")
+    data = json.dumps({**BODY, "stream": True}).encode()
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: a\r\napi-key: k\r\nContent-Length: {len(data)}\r\n\r\n"
+    writer.write(head.encode() + data)
+    while not running.built.runtime.metrics["azure"].in_flight():
+        await asyncio.sleep(0)
+    await running.ask("front", "/_emulator/clock", {"advance": f"{tokens - 0.5}s"}, method="POST")
+    read = b""
+    while read.count(b'"content":') < min(tokens, 3) + 1:
+        read += await reader.read(2**16)
+    writer.close()
+    while running.built.runtime.metrics["azure"].in_flight():
+        await asyncio.sleep(0)
+    assert (await read_last(running))["faults"] == struck
+    page = (await running.ask("front", "/_emulator/metrics")).body.decode()
+    assert ('emulator_faults_total{fault="stall"' in page or 'fault="stall"' in page) == bool(struck)

@@ -147,6 +147,9 @@ class OpenVinoSettings(VendorSettings):
         """Convert an unquoted 2025.0, which YAML parses as a number."""
         return str(value) if isinstance(value, float) else value
 
+    def ignores_tools(self) -> bool:
+        return self.release.tools == "ignored"
+
     @cached_property
     def release(self) -> Release:
         """Return the profile's release with the scenario's switches applied."""
