@@ -344,6 +344,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     yield
     if client is None:
         return
+    error = client.take_function_error() if hasattr(client, "take_function_error") else None
+    if error is not None:
+        raise error
     unmatched = client.requests(error="unmatched", since=item.stash.get(_SINCE, 0))
     if unmatched:
         from emulator.client.call_report import describe_unmatched

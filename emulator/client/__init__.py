@@ -3,5 +3,6 @@
 from emulator.client.aio import AsyncEmulatorClient
 from emulator.client.request import EmulatorError
 from emulator.client.sync import EmulatorClient
+from emulator.core.reply_call import ReplyCall
 
-__all__ = ["AsyncEmulatorClient", "EmulatorClient", "EmulatorError"]
+__all__ = ["AsyncEmulatorClient", "EmulatorClient", "EmulatorError", "ReplyCall"]

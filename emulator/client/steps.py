@@ -24,6 +24,7 @@ from emulator.control.models import (
     Verified,
 )
 from emulator.core.json import JSON, dump_json, parse_json
+from emulator.core.reply_call import ReplyFunction
 from emulator.core.units import parse_duration
 from emulator.scenario.source import Document
 from emulator.vendors import environment_of
@@ -124,8 +125,8 @@ def _put(target: Target, document: Document) -> Steps[ScenarioState]:
 
 def reply(
     target: Target,
+    text: str | ReplyFunction | None = None,
     /,
-    text: str | None = None,
     *,
     when: Mapping[str, object] | None = None,
     times: int | Mapping[str, object] | None = None,
@@ -135,6 +136,8 @@ def reply(
     """Add a rule, before the others, that fixes the answer.
 
     Args:
+        text: of the answer; in the process of the emulator also a function that takes a ``ReplyCall`` and returns it,
+            or the keys of a reply.
         when: fields of a rule's ``when``; absent: every call.
         times: the first so many matching calls, or the keys of a rule's ``times``; absent: all.
         name: of the rule; absent: made of what it does.
@@ -142,7 +145,10 @@ def reply(
 
     Raises:
         ScenarioError: it is no rule.
+        EmulatorError: a function needs an emulator in this process.
     """
+    if callable(text):
+        raise EmulatorError("a function as reply needs an emulator in this process: start(), or the fixture's own")
     given = keys if text is None else {"text": text, **keys}
     return (yield from _add(target, {"reply": given}, when, times, name or "reply"))
 

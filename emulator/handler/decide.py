@@ -26,6 +26,7 @@ from emulator.handler.diagnostics import Suggestions, check_limits
 from emulator.handler.explain import explain_rules, read_context_attributes
 from emulator.handler.forward import Forwarding
 from emulator.handler.planning import Emulator
+from emulator.handler.reply_functions import ReplyFunctions
 from emulator.http.sessions import PREFIX
 from emulator.journal.entry import describe_nearest
 from emulator.scenario.captures import find_captures
@@ -70,9 +71,11 @@ class ResponseDecider:
         *,
         header_faults: bool = True,
         forwarding: Forwarding | None = None,
+        functions: ReplyFunctions | None = None,
     ) -> None:
         self._vendor = vendor
         self._forwarding = forwarding
+        self._functions = functions
         self._hints = hints
         self._service = service
         self._emulator = emulator
@@ -86,7 +89,7 @@ class ResponseDecider:
             EmulatedError: a rule or a limit refuses the request.
             HeaderOverrideError: a request header asks for an unknown fault.
         """
-        emulator, request, started = self._emulator, context.request, context.started
+        emulator, request = self._emulator, context.request
         parsed, match = await self._match_or_fall_back(context)
         if emulator.seeks_elsewhere and match.outcome.error is None and match.outcome.reply is None:
             elsewhere = await self._seek(context, match)
@@ -97,12 +100,22 @@ class ResponseDecider:
         if match.outcome is NOTHING and emulator.unmatched == "refuse":
             return self._refuse_unmatched(context)
         if match.outcome.reply is not None and match.outcome.reply.template:
-            attributes = read_context_attributes(emulator, self._vendor.name, context)
-            match = await _fill_reply(match, attributes, request.key, started, emulator.bounds.filled)
+            match = await self._fill_reply(match, context)
         context.plan = plan = await self._plan(parsed, match, context)
         if parsed.store_result is not None:
             await self._store_result(parsed, plan, context)
         return await _render(parsed, plan, request)
+
+    async def _fill_reply(self, match: Match, context: RequestContext) -> Match:
+        """Return the match with what a function replies, or with the placeholders of its reply filled in."""
+        emulator, request = self._emulator, context.request
+        attributes = read_context_attributes(emulator, self._vendor.name, context)
+        if self._functions is not None and match.rule is not None:
+            function = self._functions.find(request.session, match.rule.name)
+            if function is not None:
+                reply = await self._functions.call(function, attributes)
+                return replace(match, outcome=match.outcome.model_copy(update={"reply": reply}))
+        return await _fill_reply(match, attributes, request.key, context.started, emulator.bounds.filled)
 
     async def _match_or_fall_back(self, context: RequestContext) -> tuple[Parsed, Match]:
         """Return the call and its match; of a call with fallbacks the first that no rule refuses for its capacity."""

@@ -21,6 +21,7 @@ from emulator.handler.forward import Forwarding
 from emulator.handler.parse import RequestParser, too_large
 from emulator.handler.planning import Emulator
 from emulator.handler.recorder import CallRecorder
+from emulator.handler.reply_functions import ReplyFunctions
 from emulator.http.connection import BodyTooLargeError, IncomingRequest, RequestHead
 from emulator.http.sessions import SessionRoute
 from emulator.http.writer import TIMING, ResponseWriter
@@ -57,6 +58,7 @@ class VendorApp:
         header_faults: bool = True,
         spans: Spans | None = None,
         forwarding: Forwarding | None = None,
+        functions: ReplyFunctions | None = None,
     ) -> None:
         self.vendor = vendor
         self.service = service
@@ -66,7 +68,13 @@ class VendorApp:
         self._reader = RequestParser(vendor, service, emulator)
         self._forwarding = forwarding
         self._decider = ResponseDecider(
-            vendor, service, emulator, hints, header_faults=header_faults, forwarding=forwarding
+            vendor,
+            service,
+            emulator,
+            hints,
+            header_faults=header_faults,
+            forwarding=forwarding,
+            functions=functions,
         )
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)

@@ -12,6 +12,7 @@ from emulator.handler.diagnostics import Suggestions
 from emulator.handler.forward import Forwarding
 from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
+from emulator.handler.reply_functions import ReplyFunctions
 from emulator.journal.journal import Journal
 from emulator.latency import Latency
 from emulator.observability.spans import Spans
@@ -44,6 +45,7 @@ def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:
 class Overrides:
     """Command-line overrides of the scenario; ``None``: the scenario's value.
 
+    ``functions``: replies of a test in this process.
     ``forwarding``: targets of unmatched calls. ``clock``: of the server, not of sessions with a clock of their own.
     """
 
@@ -55,6 +57,7 @@ class Overrides:
     state_url: str = DEFAULT
     state_loss: Loss = "refuse"
     forwarding: Forwarding | None = None
+    functions: ReplyFunctions | None = None
 
     def apply(self, scenario: models.Scenario) -> models.Scenario:
         changes: dict[str, object] = {}
@@ -159,6 +162,7 @@ class ScenarioBuilder:
             hints=hints,
             header_faults=self.overrides.header_faults,
             forwarding=self.overrides.forwarding,
+            functions=self.overrides.functions,
             closing=self.closing,
             spans=self.spans,
         )

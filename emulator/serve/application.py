@@ -9,6 +9,7 @@ from emulator.core.vendor import Vendors
 from emulator.handler.forward import Forwarding
 from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
+from emulator.handler.reply_functions import ReplyFunctions
 from emulator.journal.journal import Journal
 from emulator.latency import Latency
 from emulator.observability.spans import Spans
@@ -62,6 +63,7 @@ def create_application(
     vendors: Vendors = VENDORS,
     spans: Spans | None = None,
     forwarding: Forwarding | None = None,
+    functions: ReplyFunctions | None = None,
 ) -> Application:
     """Create an application; ``seed``, ``latency`` and ``strict`` override those of every scenario.
 
@@ -82,6 +84,7 @@ def create_application(
         state_url=state_url,
         state_loss=state_loss,
         forwarding=forwarding,
+        functions=functions,
     )
     runtime = Runtime(loaded, library or {}, overrides, vendors, spans)
     return Application(runtime, ControlPlane(runtime))

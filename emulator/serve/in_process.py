@@ -9,11 +9,15 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 
 from emulator.client import EmulatorClient
 from emulator.client.scenario import Source
+from emulator.control.models import ScenarioState
 from emulator.core.json import JSON
+from emulator.core.reply_call import ReplyFunction
 from emulator.handler.forward import Forwarding
+from emulator.handler.reply_functions import ReplyFunctions
 from emulator.http.listeners import Listeners, number_ports
 from emulator.observability.access_log import AccessLog
 from emulator.scenario.models import BUILT_IN
@@ -48,10 +52,47 @@ class LocalEmulator(EmulatorClient):
         super().__init__(self._server.begin())
 
     def close(self) -> None:
-        """End the client's session; without a session, end the emulator."""
+        """End the client's session; without a session, end the emulator.
+
+        Raises:
+            Exception: the function of a reply raised it, and no test has taken it.
+        """
         super().close()
         if not self._is_part:
             self._server.end()
+            error = self._server.functions.take_error()
+            if error is not None:
+                raise error
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None and not self._is_part:
+            self._server.functions.take_error()  # the error of the block comes first
+        super().__exit__(kind, error, at)
+
+    def reply(
+        self,
+        text: str | ReplyFunction | None = None,
+        /,
+        *,
+        when: Mapping[str, object] | None = None,
+        times: int | Mapping[str, object] | None = None,
+        name: str | None = None,
+        **keys: object,
+    ) -> ScenarioState:
+        """Add a rule, before the others, that fixes the answer: its text, or a function that returns it."""
+        __tracebackhide__ = True
+        given = {"when": when, "times": times, "name": name}
+        if not callable(text):
+            return super().reply(text, **given, **keys)  # type: ignore[arg-type]
+        if keys:
+            raise TypeError(f"{next(iter(keys))}: a function returns all keys of the reply")
+        state = super().reply("{prompt}", template=True, **given)  # type: ignore[arg-type]
+        self._server.functions.functions[self.session_name, state.rules[0]] = text
+        return state
+
+    def take_function_error(self) -> Exception | None:
+        """Return what a function of this session's replies raised, once."""
+        return self._server.functions.take_error(self.session_name)
 
     @contextmanager
     def recording(self, session: str, folder: Path) -> Iterator[None]:
@@ -95,6 +136,7 @@ class _ServerThread:
     ) -> None:
         self._log = log
         self.forwarding = Forwarding(targets.forward, targets.record_to) if targets.forward else None
+        self.functions = ReplyFunctions()
         self._loaded = loaded or ParsedScenario(BUILT_IN)
         self._seed = seed
         self._url: Future[str] = Future()
@@ -128,7 +170,9 @@ class _ServerThread:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        application = create_application(self._loaded, seed=self._seed, forwarding=self.forwarding)
+        application = create_application(
+            self._loaded, seed=self._seed, forwarding=self.forwarding, functions=self.functions
+        )
         listeners = Listeners(application.runtime, application.control, drain=_DRAIN)
         with _logging(application, self._log):
             await listeners.open(_HOST, number_ports(VENDORS, 0))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.control.conversation import find_prompt, list_messages
+from emulator.core.conversation import find_prompt, list_messages
 from emulator.core.json import JSON
 
 USER: JSON = {"role": "user", "content": "Hi"}

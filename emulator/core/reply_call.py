@@ -1,0 +1,35 @@
+"""What a function that is a reply is called with, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from emulator.core.conversation import Body
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCall:
+    """Call that a function answers.
+
+    Fields:
+        attempt: which it is among equal requests of its session, from 1.
+        prompt: text of the user's last message, or the last prompt or input.
+        body: of the request, parsed; ``None`` if it is not JSON.
+        messages: as the client sent them; empty if the request has none.
+    """
+
+    vendor: str
+    deployment: str
+    session: str
+    principal: str
+    attempt: int
+    stream: bool
+    prompt: str | None
+    system: str | None
+    messages: list[dict[str, Body]]
+    body: Body
+
+
+ReplyFunction = Callable[[ReplyCall], str | Mapping[str, object]]
+"""Function that returns the text of an answer, or the keys of a ``reply``. It runs in a thread of its own."""
