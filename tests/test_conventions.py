@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "emulator"
 FILES = sorted(ROOT.rglob("*.py"))
 LONGEST_FUNCTION = 40  # lines
-MOST_ANY = 24  # uses of Any, each where a third party forces it
+MOST_ANY = 25  # uses of Any, each where a third party forces it
 MOST_CASTS = 4
 VENDORS = sorted(path for path in (ROOT / "vendors").iterdir() if (path / "routes.py").is_file())
 

@@ -3,8 +3,9 @@
 import json
 from functools import cache
 
-from emulator.core.json import Object, as_object
-from emulator.generation.tokenizer import PROFILES
+from emulator.core.json import Object, as_array, as_object
+from emulator.generation.tokenizer_profiles import PROFILES
+from emulator.generation.vocabulary_files import PACKAGED
 from emulator.scenario.json_schema import build_json_schema, choose, properties_of, set_names
 from emulator.vendors import VENDORS
 
@@ -21,8 +22,9 @@ def render_schema() -> str:
     for name in ("When", "Limit"):
         set_names(as_object(definitions[name]), "vendor", choose(names))
     deployment = properties_of(as_object(definitions["DeploymentEntry"]))
-    for key, known in (("vendor", names), ("tokenizer", [*PROFILES])):
-        as_object(deployment[key])["enum"] = [*known]
+    as_object(deployment["vendor"])["enum"] = [*names]
+    by_name = as_object(as_array(as_object(deployment["tokenizer"])["oneOf"])[0])
+    by_name["enum"] = [*PROFILES, *PACKAGED]
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -16,6 +16,7 @@ from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.replay_files import inline_exchanges, read_replay_files
 from emulator.scenario.reply_files import read_reply_files
 from emulator.scenario.source import Document, join_documents
+from emulator.scenario.tokenizer_files import place_tokenizers
 
 Value = JSON
 Source = str | Path | Mapping[str, Value]
@@ -42,6 +43,7 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
         if isinstance(document.data, dict):
             document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
     joined = join_documents([_locate(given), *documents])
+    place_tokenizers(joined)
     rows = [*joined.rows, *_inline_reply_files(joined), *_inline_exchanges(joined)]
     if rows:
         raise ScenarioError([_drop_location(row) for row in rows])

@@ -40,7 +40,7 @@ class Deployment:
         dimensions: length of an embedding.
         normalized: embeddings have unit length.
         geometry: what its vectors mean; ``None``: nothing.
-        tokenizer: name of a profile in ``generation.tokenizer.PROFILES``.
+        tokenizer: name of a profile in ``generation.tokenizer_profiles.PROFILES``.
         mode: ``pay_per_token``, ``provisioned``, ``external`` or ``custom``.
         state: current state: ``ready``, ``loading``, ``retired`` or ``stopped``.
         state_lasts: seconds since the start of the scenario after which it is ready; ``None``: the state stays.

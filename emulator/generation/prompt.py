@@ -1,20 +1,27 @@
 """Count prompt tokens: text, chat template, tools and media."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from emulator.core.cache import lru
-from emulator.core.json import dump_text
+from emulator.core.json import JSON, Object, dump_text
 from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message, Tool
 from emulator.core.vendor import Tokenizer
 from emulator.generation.language import judge_language
-from emulator.generation.tokenizer import ProfileTokenizer
+
+if TYPE_CHECKING:
+    from emulator.generation.tokenizer import AnyTokenizer
+    from emulator.generation.vocabulary_files import VocabularyTokenizer
 
 _MAX_COUNTED = 1024**2  # characters that are tokenized
 _MAX_CACHED = 8192  # characters of a text with a cached count
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
 
 
-def count_prompt(request: InferenceRequest, tokenizer: ProfileTokenizer) -> tuple[int, ...]:
+def count_prompt(request: InferenceRequest, tokenizer: AnyTokenizer) -> tuple[int, ...]:
     """Return the tokens of each prompt or input, template and special tokens included; one number for a chat."""
     if isinstance(request, ChatRequest):
         return (count_chat(request.messages, request.tools, tokenizer)[0],)
@@ -26,11 +33,14 @@ def count_prompt(request: InferenceRequest, tokenizer: ProfileTokenizer) -> tupl
     return tuple(_count(text, tokenizer) + template.per_text + instruction for text in request.inputs)
 
 
-def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: ProfileTokenizer) -> tuple[int, str]:
+def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: AnyTokenizer) -> tuple[int, str]:
     """Return the tokens of a conversation, template and special tokens included, and the locale of its last message.
 
     The locale is empty unless all messages are text and the last is a user's.
     """
+    if tokenizer.render is not None:
+        with suppress(Exception):  # a template may refuse the conversation, which the vendor judges
+            return _count_rendered(messages, tools, tokenizer), ""
     template = tokenizer.profile
     count = template.template_base + template.template_per_message * len(messages)
     language = ""
@@ -50,6 +60,33 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: Pr
         else:
             count += _count_text(text, tokenizer)
     return count + _count_tools(tools, tokenizer) if tools else count, language
+
+
+def _count_rendered(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: VocabularyTokenizer) -> int:
+    """Return the tokens of a conversation in the model's chat template, and of its media."""
+    count = tokenizer.count_rendered(
+        {
+            "messages": [_to_template(message) for message in messages],
+            "tools": [{"type": "function", "function": _to_function(tool)} for tool in tools] or None,
+            "add_generation_prompt": True,
+        }
+    )
+    return count + sum(message.media for message in messages) * MEDIA_TOKENS
+
+
+def _to_template(message: Message) -> JSON:
+    calls: JSON = [
+        {"type": "function", "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+        for call in message.tool_calls
+    ]
+    given: Object = {"role": message.role, "content": message.text}
+    if calls:
+        given["tool_calls"] = calls
+    return given
+
+
+def _to_function(tool: Tool) -> Object:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:
@@ -72,8 +109,7 @@ def _count_beside(message: Message, tokenizer: Tokenizer) -> int:
 
 
 def _count_tools(tools: Sequence[Tool], tokenizer: Tokenizer) -> int:
-    offered = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
-    return _count_again(dump_text(offered), tokenizer) + 12
+    return _count_again(dump_text([_to_function(tool) for tool in tools]), tokenizer) + 12
 
 
 def _count_again(text: str, tokenizer: Tokenizer) -> int:

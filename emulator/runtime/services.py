@@ -12,10 +12,13 @@ from emulator.core.json import dump_text
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.requests import Deployment, InferenceRequest, Message, Task, Tool
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
+from emulator.generation import vocabulary_files
 from emulator.generation.arrangement import MAX_TEXTS, ConflictError, arrange
 from emulator.generation.prompt import count_chat, count_prompt
-from emulator.generation.tokenizer import PROFILES, tokenizer_for
+from emulator.generation.tokenizer import tokenizer_for
+from emulator.generation.tokenizer_profiles import PROFILES
 from emulator.generation.vectors import count_block
+from emulator.generation.vocabulary_files import PACKAGED
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.matchers import compile_names
@@ -23,6 +26,7 @@ from emulator.scenario.models import DeploymentEntry, Outcome, Scenario, When
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MAX_SNAPSHOTS = 64
+_TOKENIZERS = (*PROFILES, *PACKAGED)
 _TOLERANCE = 1e-6  # seconds; Unix time is rounded
 
 
@@ -68,9 +72,9 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
             yield loaded.row(("deployments", position, "traits"), text)
         if entry.embeddings is not None and (text := _check_geometry(entry)):
             yield loaded.row(("deployments", position, "embeddings"), text)
-        if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
-            text = f"unknown tokenizer {entry.tokenizer!r}"
-            yield loaded.row(("deployments", position, "tokenizer"), text, find_nearest_name(entry.tokenizer, PROFILES))
+        name = entry.to_deployment(None).tokenizer
+        if name not in PROFILES and (text := _check_tokenizer(name, is_sent=not loaded.sources)):
+            yield loaded.row(("deployments", position, "tokenizer"), text, find_nearest_name(name, _TOKENIZERS))
 
 
 def _check_vectors(loaded: ParsedScenario, vendors: Vendors, served: Iterable[str]) -> Iterator[Diagnostic]:
@@ -99,6 +103,19 @@ def _list_dimensions(
         for deployment in list_deployments(vendor, read_settings(vendor, scenario), scenario).values():
             if deployment.task == "embeddings" and is_name(deployment.name):
                 yield deployment.dimensions, deployment.name
+
+
+def _check_tokenizer(name: str, *, is_sent: bool) -> str:
+    """Return why a vocabulary cannot be used, or an empty text; ``is_sent``: the scenario was sent over HTTP."""
+    if name not in PACKAGED and not name.startswith(vocabulary_files.FILE):
+        return f"unknown tokenizer {name!r}"
+    if is_sent and name.startswith(vocabulary_files.FILE) and not vocabulary_files.takes_sent_paths():
+        return "a scenario sent over HTTP names no files of the server; serve it from a file"
+    try:
+        tokenizer_for(name)
+    except vocabulary_files.VocabularyError as error:
+        return str(error)
+    return ""
 
 
 def _check_geometry(entry: DeploymentEntry) -> str:

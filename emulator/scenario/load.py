@@ -23,6 +23,7 @@ from emulator.scenario.regex import Expressions
 from emulator.scenario.replay_files import insert_exchanges, read_replay_files
 from emulator.scenario.reply_files import insert_replies, read_reply_files
 from emulator.scenario.source import Document, explain, join_documents, read_file
+from emulator.scenario.tokenizer_files import place_tokenizers
 
 # Replaces an invalid rule or limit, so that later ones keep their index; it matches no request.
 _STAND_INS: Mapping[str, Object] = {
@@ -214,6 +215,8 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
         ScenarioError: with every mistake.
     """
     joined = join_documents(documents)
+    if sources:
+        place_tokenizers(joined)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
     answers = read_reply_files(joined, sent=not sources)
     recorded = read_replay_files(joined, sent=not sources)

@@ -53,6 +53,7 @@ __all__ = [
     "Step",
     "Text",
     "Times",
+    "TokenizerFile",
     "When",
     "schema_json",
 ]
@@ -143,6 +144,25 @@ State = Annotated[
 """State of a deployment, or an initial state with its duration."""
 
 
+class TokenizerFile(Closed):
+    """A vocabulary of yours."""
+
+    file: str = Field(
+        min_length=1,
+        description="tokenizer.json, tekken.json, tokenizer.model, *.tiktoken, or a folder with one of them.",
+        examples=["models/llama/tokenizer.json"],
+    )
+
+
+def _tag_tokenizer(value: object) -> str:
+    return "<file>" if isinstance(value, dict | TokenizerFile) else "<name>"
+
+
+TokenizerChoice = Annotated[
+    Annotated[str, Tag("<name>")] | Annotated[TokenizerFile, Tag("<file>")], Discriminator(_tag_tokenizer)
+]
+
+
 class DeploymentEntry(Closed):
     """A deployment to serve; one of the vendor's catalogue with the same name gives what is absent."""
 
@@ -158,7 +178,11 @@ class DeploymentEntry(Closed):
     dimensions: Annotated[Positive, Field(le=65_536)] | None = Field(default=None, description="Of an embedding.")
     normalized: bool | None = Field(default=None, description="Embeddings have unit length.")
     embeddings: EmbeddingSettings | None = Field(default=None, description="What its vectors mean.")
-    tokenizer: str | None = Field(default=None, description="Name of a tokenizer profile.", examples=["llama3"])
+    tokenizer: TokenizerChoice | None = Field(
+        default=None,
+        description="Name of a profile or of a vocabulary that a package contains, or a file.",
+        examples=["llama3", {"file": "tokenizer.json"}],
+    )
     mode: Literal["pay_per_token", "provisioned", "external", "custom"] | None = Field(
         default=None, description="How it is billed and scaled."
     )
@@ -173,6 +197,8 @@ class DeploymentEntry(Closed):
     def to_deployment(self, builtin: Deployment | None) -> Deployment:
         """Build the deployment; absent fields come from the catalogue's deployment of the same name."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
+        if isinstance(self.tokenizer, TokenizerFile):
+            given["tokenizer"] = f"file:{self.tokenizer.file}"
         if (embeddings := given.pop("embeddings", None)) is not None:
             given["geometry"] = embeddings.to_geometry()
         if isinstance(self.state, dict):

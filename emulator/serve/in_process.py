@@ -16,6 +16,7 @@ from emulator.client.scenario import Source
 from emulator.control.models import ScenarioState
 from emulator.core.json import JSON
 from emulator.core.reply_call import ReplyFunction
+from emulator.generation.vocabulary_files import take_sent_paths
 from emulator.handler.forward import Forwarding
 from emulator.handler.reply_functions import ReplyFunctions
 from emulator.http.listeners import Listeners, number_ports
@@ -170,6 +171,7 @@ class _ServerThread:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
+        take_sent_paths()
         application = create_application(
             self._loaded, seed=self._seed, forwarding=self.forwarding, functions=self.functions
         )

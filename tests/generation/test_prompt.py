@@ -12,7 +12,8 @@ from emulator.core.requests import (
     ToolCall,
 )
 from emulator.generation.prompt import MEDIA_TOKENS, count_chat, count_prompt
-from emulator.generation.tokenizer import PROFILES, tokenizer_for
+from emulator.generation.tokenizer import tokenizer_for
+from emulator.generation.tokenizer_profiles import PROFILES
 
 LLAMA = PROFILES["llama3"]
 TOKENIZER = tokenizer_for("llama3")

@@ -11,7 +11,8 @@ from emulator.core.rng import derive_key
 from emulator.core.vendor import Tokenizer
 from emulator.generation.language import detect_language, judge_language
 from emulator.generation.text import Ids, Tokens, generate_text, load_prose
-from emulator.generation.tokenizer import PROFILES, tokenizer_for
+from emulator.generation.tokenizer import tokenizer_for
+from emulator.generation.tokenizer_profiles import PROFILES
 
 LANGUAGES = ("en_US", "de_DE", "zh_CN", "fr_FR", "ja_JP", "ko_KR", "ru_RU", "pt_BR")
 KEYS = st.integers(0, 2**32).map(lambda number: derive_key("key", number))

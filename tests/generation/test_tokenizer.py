@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.vendor import Tokenizer
-from emulator.generation.tokenizer import PROFILES, tokenizer_for
+from emulator.generation.tokenizer import tokenizer_for
+from emulator.generation.tokenizer_profiles import PROFILES
 
 EVERY = sorted(PROFILES)
 UNICODE = st.text(st.characters(codec="utf-8"))

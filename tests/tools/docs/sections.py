@@ -146,6 +146,12 @@ CONTENTS: tuple[Chapter | Section, ...] = (
         },
     ),
     Section(
+        title="Vocabulary",
+        model="TokenizerFile",
+        place="deployments: [{vendor: azure, name: mine, tokenizer: …}]",
+        examples={"file": "{file: bytes.tiktoken}"},
+    ),
+    Section(
         title="Near",
         model="NearEntry",
         place=_NEAR,

@@ -10,6 +10,7 @@ import yaml
 from emulator.scenario.load import load_scenario
 from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
+from tests.generation.vocabularies import BYTES
 from tests.tools.docs import bounds
 from tests.tools.docs.reference import FILE, properties, render
 from tests.tools.docs.sections import POSITION, SECTIONS, TOLD_WITH_OTHERS, Section
@@ -56,6 +57,7 @@ def test_example_loads_and_contains_key(section: Section, key: str, text: str, t
     scenario.write_text(version + section.place.replace("…", text), encoding="utf-8")
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "tides.md").write_text("Tides come and go.", encoding="utf-8")
+    (tmp_path / "bytes.tiktoken").write_bytes(BYTES)
     assert create_application(load_scenario([scenario])).apps
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from emulator.generation.tokenizer import PROFILES
+from emulator.generation.tokenizer_profiles import PROFILES
 from tests.tools.fuzz.attack import ROUND, Findings, attack
 from tests.tools.fuzz.server import Server
 

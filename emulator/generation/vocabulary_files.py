@@ -1,0 +1,431 @@
+"""Tokenizers of real vocabularies: files of users, and those that packages contain."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from emulator.core.cache import lru
+from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.generation.language import lean
+from emulator.generation.tokenizer_profiles import TokenizerProfile
+
+if TYPE_CHECKING:
+    import sentencepiece
+    import tiktoken
+    import tokenizers
+
+FILE = "file:"  # before the path of a user's vocabulary
+MAX_FILE = 128 * 1024**2  # bytes
+_MAX_CACHED = 8192  # characters of a text whose pieces are cached
+_EXTRA = "pip install 'llm-emulator[tokens]'"
+_CL100K = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"""
+    r"""|\s*[\r\n]|\s+(?!\S)|\s"""
+)
+_O200K = "|".join(
+    (
+        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        r"""\p{N}{1,3}""",
+        r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
+        r"""\s*[\r\n]+""",
+        r"""\s+(?!\S)""",
+        r"""\s+""",
+    )
+)
+_LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+_BEGINNINGS = ("<|begin_of_text|>", "<s>", "<bos>", "[CLS]")
+_ENDINGS = ("<|eot_id|>", "<|im_end|>", "</s>", "<eos>", "<end_of_turn>", "<|endoftext|>", "<EOT>", "[SEP]")
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedFile:
+    """Vocabulary that a package contains: package as installed and as imported, path, pattern of a tiktoken file."""
+
+    package: str
+    module: str
+    path: str
+    pattern: str = ""
+
+
+# Found in the packages mistral-common 1.13.1 and litellm 1.80: the latter keeps files that tiktoken would download,
+# under the SHA-1 of their URL.
+PACKAGED: Mapping[str, PackagedFile] = {
+    "tekken": PackagedFile("mistral-common", "mistral_common", "data/tekken_240911.json"),
+    "mistral-v3": PackagedFile("mistral-common", "mistral_common", "data/mistral_instruct_tokenizer_240323.model.v3"),
+    "cl100k_base": PackagedFile(
+        "litellm", "litellm", "litellm_core_utils/tokenizers/9b5ad71b2ce5302211f9c61530b329a4922fc6a4", _CL100K
+    ),
+    "o200k_base": PackagedFile(
+        "litellm", "litellm", "litellm_core_utils/tokenizers/fb374d419588a4632f3f557e76b4b70aebbca790", _O200K
+    ),
+    "anthropic": PackagedFile("litellm", "litellm", "litellm_core_utils/tokenizers/anthropic_tokenizer.json"),
+}
+_SPECIAL = {"cl100k_base": (100277, 100257), "o200k_base": (200019, 199999)}  # size, and the end of a text
+
+
+class VocabularyError(ValueError):
+    """A vocabulary cannot be used; the message is one line."""
+
+
+class Backend(Protocol):
+    """Tokenizer of a library.
+
+    Fields:
+        size: of the vocabulary; ``bos``, ``eos``: ids of its special tokens.
+    """
+
+    size: int
+    bos: int | None
+    eos: int
+
+    def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
+        """Return the ids of a text without special tokens, and the text that each completes."""
+
+    def read(self, text: str) -> Sequence[int]:
+        """Return the ids of a rendered chat template, whose special tokens count as such."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids."""
+
+
+class VocabularyTokenizer:
+    """Implementation of :class:`emulator.core.vendor.Tokenizer` for a real vocabulary.
+
+    ``render``: renders the chat template of the model; ``None`` if none is known.
+    """
+
+    def __init__(
+        self, profile: TokenizerProfile, backend: Backend, render: Callable[[Mapping[str, JSON]], str] | None = None
+    ) -> None:
+        self.profile = profile
+        self.vocabulary_size, self.bos, self.eos = backend.size, backend.bos, backend.eos
+        self.render = render
+        self._backend = backend
+        self._cut_short = lru(4096)(backend.cut)
+
+    def _cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
+        return self._cut_short(text) if len(text) <= _MAX_CACHED else self._backend.cut(text)
+
+    def encode(self, text: str) -> list[int]:
+        return [*self._cut(text)[0]]
+
+    def pieces(self, text: str) -> list[str]:
+        return [*self._cut(text)[1]]
+
+    def count(self, text: str) -> int:
+        return len(self._cut(text)[0])
+
+    def count_and_lean(self, text: str) -> tuple[int, int]:
+        """Return the token count of a text and its leaning to English."""
+        return self.count(text), sum(map(lean, text[:_MAX_CACHED].split(" ")))
+
+    def count_rendered(self, values: Mapping[str, JSON]) -> int:
+        """Return the tokens of a conversation in the model's own chat template."""
+        assert self.render is not None
+        return len(self._backend.read(self.render(values)))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        for id in ids:
+            if not 0 <= id < self.vocabulary_size:
+                raise ValueError(f"token id {id} is outside the vocabulary of {self.vocabulary_size}")
+        return self._backend.decode(ids)
+
+
+def _join_bytes(parts: Iterable[bytes]) -> Iterator[str]:
+    """Yield the text that each token completes: none while a character is incomplete."""
+    held = b""
+    for part in parts:
+        held += part
+        try:
+            text, held = held.decode(), b""
+        except UnicodeDecodeError as error:
+            text, held = held[: error.start].decode(), held[error.start :]
+            if error.reason != "unexpected end of data":
+                text, held = text + held.decode("utf-8", "replace"), b""
+        yield text
+
+
+class _Tiktoken:
+    """Ranks of byte sequences."""
+
+    def __init__(self, encoding: tiktoken.Encoding, *, first: int, size: int, bos: int | None, eos: int) -> None:
+        self._encoding = encoding
+        self._first = first
+        self.size, self.bos, self.eos = size, bos, eos
+
+    def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
+        text = text.encode("utf-8", "replace").decode()
+        ranks = self._encoding.encode_ordinary(text)
+        pieces = [*_join_bytes(map(self._encoding.decode_single_token_bytes, ranks))]
+        return [rank + self._first for rank in ranks], pieces
+
+    def read(self, text: str) -> Sequence[int]:
+        return self._encoding.encode(text, allowed_special="all")
+
+    def decode(self, ids: Sequence[int]) -> str:
+        known = [id - self._first for id in ids if self._first <= id < self._first + self._encoding.n_vocab]
+        special = self._encoding.special_tokens_set
+        ordinary = [rank for rank in known if rank not in {self._encoding.encode_single_token(t) for t in special}]
+        return self._encoding.decode_bytes(ordinary).decode("utf-8", "replace")
+
+
+class _HuggingFace:
+    """A ``tokenizer.json``."""
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer, config: Mapping[str, JSON]) -> None:
+        self._tokenizer = tokenizer
+        self.size = tokenizer.get_vocab_size(with_added_tokens=True)
+        self.bos = self._find(config, "bos_token", _BEGINNINGS)
+        ending = self._find(config, "eos_token", _ENDINGS)
+        self.eos = self.size - 1 if ending is None else ending
+
+    def _find(self, config: Mapping[str, JSON], key: str, usual: Sequence[str]) -> int | None:
+        given = config.get(key)
+        name = given.get("content") if isinstance(given, dict) else given
+        names = [name] if isinstance(name, str) else [] if key in config else usual
+        found = (self._tokenizer.token_to_id(name) for name in names)
+        return next((id for id in found if id is not None), None)
+
+    def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
+        text = text.encode("utf-8", "replace").decode()
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        ids, ends = encoding.ids, [end for _, end in encoding.offsets]
+        pieces, at = [], 0
+        for number, end in enumerate(ends):
+            last = number + 1 == len(ends)
+            to = len(text) if last else at if ends[number + 1] <= end else max(at, end)
+            pieces.append(text[at:to])
+            at = to
+        return ids, pieces
+
+    def read(self, text: str) -> Sequence[int]:
+        ids: Sequence[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode([*ids], skip_special_tokens=True)
+        return text
+
+
+class _SentencePiece:
+    """A ``tokenizer.model`` of SentencePiece."""
+
+    def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
+        self._processor = processor
+        self.size = int(processor.vocab_size())
+        self.bos = int(processor.bos_id()) if processor.bos_id() >= 0 else None
+        self.eos = int(processor.eos_id())
+
+    def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
+        data, at, parts = text.encode("utf-8", "replace"), 0, []
+        found = self._processor.encode(data.decode(), return_type="proto").pieces  # places are in bytes
+        for number, piece in enumerate(found):
+            to = len(data) if number + 1 == len(found) else max(at, piece.end)
+            parts.append(data[at:to])
+            at = to
+        return [piece.id for piece in found], [*_join_bytes(parts)]
+
+    def read(self, text: str) -> Sequence[int]:
+        return self.cut(text)[0]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text: str = self._processor.decode([*ids])
+        return text
+
+
+@cache
+def load_packaged(name: str) -> VocabularyTokenizer:
+    """Return the tokenizer of a vocabulary that an installed package contains.
+
+    Raises:
+        VocabularyError: the package is not installed, or does not contain it.
+    """
+    packaged = PACKAGED[name]
+    spec = find_spec(packaged.module)
+    if spec is None or not spec.submodule_search_locations:
+        raise VocabularyError(f"{name!r} is part of the package {packaged.package}: pip install {packaged.package}")
+    path = Path(next(iter(spec.submodule_search_locations))) / packaged.path
+    if not path.is_file():
+        raise VocabularyError(f"this release of {packaged.package} does not contain {name!r}")
+    if not packaged.pattern:
+        return _load(path, name)
+    size, eos = _SPECIAL[name]
+    ranks = _read_ranks(path.read_bytes(), path)
+    encoding = _import("tiktoken").Encoding(name, pat_str=packaged.pattern, mergeable_ranks=ranks, special_tokens={})
+    backend = _Tiktoken(encoding, first=0, size=size, bos=None, eos=eos)
+    return VocabularyTokenizer(_profile(name, size, None, eos), backend)
+
+
+@cache
+def load_file(path: str) -> VocabularyTokenizer:
+    """Return the tokenizer of a vocabulary file, or of a folder with one and its chat template.
+
+    Raises:
+        VocabularyError: it is missing, too large or no vocabulary, or a library is not installed.
+    """
+    return _load(Path(path), Path(path).name)
+
+
+_SENT: set[str] = set()
+
+
+def take_sent_paths() -> None:
+    """Let scenarios that are sent over HTTP name files: the client is this process itself."""
+    _SENT.add("this process")
+
+
+def takes_sent_paths() -> bool:
+    """Return whether scenarios that are sent over HTTP may name files."""
+    return bool(_SENT)
+
+
+_NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model")
+
+
+def _load(path: Path, name: str) -> VocabularyTokenizer:
+    config: Mapping[str, JSON] = {}
+    folder = path
+    if path.is_dir():
+        config = _read_config(folder)
+        path = next((folder / file for file in _NAMES if (folder / file).is_file()), folder)
+        if path == folder:
+            path = next(iter(sorted(folder.glob("*.tiktoken"))), folder)
+        if path == folder:
+            raise VocabularyError(f"{folder} contains no {', '.join(_NAMES)} and no *.tiktoken")
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= MAX_FILE else b""
+    except OSError as error:
+        raise VocabularyError(f"{path}: {error.strerror or error}") from None
+    if size > MAX_FILE:
+        raise VocabularyError(f"{path} has {size // 1024**2} MiB; a vocabulary has at most {MAX_FILE // 1024**2}")
+    backend = _open(path, data, config)
+    profile = _profile(name, backend.size, backend.bos, backend.eos)
+    return VocabularyTokenizer(profile, backend, _compile_template(config))
+
+
+def _open(path: Path, data: bytes, config: Mapping[str, JSON]) -> Backend:
+    """Return the tokenizer of a file by its content."""
+    start = data[:4096].lstrip()
+    if start.startswith(b"{"):
+        try:
+            document = json.loads(data)
+        except ValueError as error:
+            raise VocabularyError(f"{path} is no vocabulary: {error}") from None
+        if isinstance(document, dict) and {"config", "vocab"} <= document.keys():
+            return _open_tekken(path, document)
+        try:
+            return _HuggingFace(_import("tokenizers").Tokenizer.from_str(data.decode()), config)
+        except VocabularyError:
+            raise
+        except Exception as error:
+            raise VocabularyError(f"{path} is no vocabulary: {' '.join(str(error).split())[:200]}") from None
+    if b" " in start.partition(b"\n")[0] and start.partition(b"\n")[0].rpartition(b" ")[2].strip().isdigit():
+        ranks = _read_ranks(data, path)
+        encoding = _import("tiktoken").Encoding(path.name, pat_str=_LLAMA3, mergeable_ranks=ranks, special_tokens={})
+        size = len(ranks) + 256  # special tokens follow; those of Llama 3 are 256
+        return _Tiktoken(encoding, first=0, size=size, bos=len(ranks), eos=len(ranks) + 9)
+    processor = _import("sentencepiece").SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(data)
+    except Exception:
+        raise VocabularyError(f"{path} is no vocabulary of a kind that is known") from None
+    return _SentencePiece(processor)
+
+
+def _open_tekken(path: Path, document: Object) -> Backend:
+    """Source: mistral-common, tokens/tokenizers/tekken.py: ids of ranks follow those of the special tokens."""
+    try:
+        config = as_object(document["config"])
+        special, size = int(str(config["default_num_special_tokens"])), int(str(config["default_vocab_size"]))
+        entries = [as_object(entry) for entry in as_array(document["vocab"])[: size - special]]
+        ranks = {b64decode(str(entry["token_bytes"])): int(str(entry["rank"])) for entry in entries}
+        pattern = str(config["pattern"])
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        raise VocabularyError(f"{path} is no vocabulary: {error!r}") from None
+    encoding = _import("tiktoken").Encoding("tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return _Tiktoken(encoding, first=special, size=size, bos=1, eos=2)
+
+
+def _read_ranks(data: bytes, path: Path) -> dict[bytes, int]:
+    try:
+        lines = [line.split() for line in data.splitlines() if line]
+        return {b64decode(token): int(rank) for token, rank in lines}
+    except (ValueError, Error):
+        raise VocabularyError(f"{path} is no vocabulary: expected lines of a token and its rank") from None
+
+
+def _import(module: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        raise VocabularyError(f"this vocabulary takes the package {module}: {_EXTRA}") from None
+
+
+def _profile(name: str, size: int, bos: int | None, eos: int) -> TokenizerProfile:
+    """Return the counts around a text; without a chat template those that OpenAI documents for its models."""
+    special = range(min(eos, size - 1), size) if eos >= size // 2 else range(min(eos + 1, 3))
+    around = 0 if bos is None else 1
+    return TokenizerProfile(name=name, vocabulary_size=size, bos=bos, eos=eos, per_text=around, special=special)
+
+
+def _read_config(folder: Path) -> Mapping[str, JSON]:
+    """Return ``tokenizer_config.json`` with the template of a file of its own, if there is one."""
+    config: dict[str, JSON] = {}
+    try:
+        file = folder / "tokenizer_config.json"
+        if file.is_file():
+            config = json.loads(file.read_text(encoding="utf-8"))
+        template = folder / "chat_template.jinja"
+        if template.is_file():
+            config = {**config, "chat_template": template.read_text(encoding="utf-8")}
+    except (OSError, ValueError) as error:
+        raise VocabularyError(f"{folder}: {error}") from None
+    return config if isinstance(config, dict) else {}
+
+
+def _compile_template(config: Mapping[str, JSON]) -> Callable[[Mapping[str, JSON]], str] | None:
+    """Return the function that renders the chat template. Source: transformers, utils/chat_template_utils.py."""
+    template = config.get("chat_template")
+    if isinstance(template, list):
+        named = {str(row.get("name")): row.get("template") for row in template if isinstance(row, dict)}
+        template = named.get("default")
+    if not isinstance(template, str):
+        return None
+    jinja = _import("jinja2.sandbox")
+    environment = jinja.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment.filters["tojson"] = lambda value, indent=None: json.dumps(value, ensure_ascii=False, indent=indent)
+
+    def refuse(message: str) -> None:
+        raise ValueError(message)
+
+    environment.globals |= {"raise_exception": refuse, "strftime_now": lambda form: "2026-01-01"}
+    texts = {}
+    for key in ("bos_token", "eos_token", "unk_token", "pad_token"):
+        given = config.get(key)
+        text = given.get("content") if isinstance(given, dict) else given
+        texts[key] = text if isinstance(text, str) else ""
+    try:
+        compiled = environment.from_string(template)
+    except Exception as error:
+        raise VocabularyError(f"the chat template cannot be read: {error}") from None
+
+    def render(values: Mapping[str, JSON]) -> str:
+        text: str = compiled.render(**texts, **values)
+        return text
+
+    return render

@@ -1,0 +1,205 @@
+"""Tokenizers of real vocabularies: ids of their libraries, texts that join, and clear refusals."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator import start as begin
+from emulator.client import EmulatorClient
+from emulator.core.requests import Message, Tool
+from emulator.generation.prompt import count_chat
+from emulator.generation.tokenizer import tokenizer_for
+from emulator.generation.vocabulary_files import (
+    MAX_FILE,
+    PACKAGED,
+    VocabularyError,
+    VocabularyTokenizer,
+    load_file,
+    load_packaged,
+)
+from emulator.runtime.services import check_vendors
+from emulator.scenario.load import load_scenario, load_text
+from emulator.scenario.parsed import ScenarioError
+from emulator.vendors import VENDORS
+from tests.generation.vocabularies import KINDS, RANKS, TEXTS, write_folder
+from tests.untyped_json import JSON
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vocabularies")
+    for name, write in KINDS.items():
+        write(folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def tokenizer(request: pytest.FixtureRequest, folder: Path) -> VocabularyTokenizer:
+    return load_file(str(folder / request.param))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_pieces_join_to_text(tokenizer: VocabularyTokenizer, text: str) -> None:
+    ids, pieces = tokenizer.encode(text), tokenizer.pieces(text)
+    assert len(ids) == len(pieces) == tokenizer.count(text) == tokenizer.count_and_lean(text)[0]
+    assert "".join(pieces) == text
+    assert all(0 <= id < tokenizer.vocabulary_size for id in ids)
+
+
+@given(text=st.text(max_size=40))
+def test_any_text_is_cut_and_decoded(tokenizer: VocabularyTokenizer, text: str) -> None:
+    assert "".join(tokenizer.pieces(text)) == text.encode("utf-8", "replace").decode()
+    decoded = tokenizer.decode(tokenizer.encode(text))
+    assert decoded == text or tokenizer.eos < 5  # special tokens in a text are skipped by this library
+
+
+def test_ids_are_those_of_the_libraries(folder: Path) -> None:
+    import sentencepiece
+    import tokenizers
+
+    hugging_face = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    for text in TEXTS:
+        assert load_file(str(folder / "tokenizer.json")).encode(text) == hugging_face.encode(text).ids
+        assert load_file(str(folder / "tokenizer.model")).encode(text) == processor.encode(text)
+
+
+def test_ranks_follow_special_tokens(folder: Path) -> None:
+    assert load_file(str(folder / "mine.tiktoken")).encode("the cat") == [RANKS.index(b"the"), RANKS.index(b" cat")]
+    assert load_file(str(folder / "tekken.json")).encode("the cat") == [
+        RANKS.index(b"the") + 20,
+        RANKS.index(b" cat") + 20,
+    ]
+
+
+def test_incomplete_characters_have_no_text(folder: Path) -> None:
+    assert load_file(str(folder / "mine.tiktoken")).pieces("我🙂") == ["我", "", "", "", "🙂"]
+
+
+def test_chat_is_counted_in_its_template(folder: Path) -> None:
+    tokenizer = load_file(str(folder / "folder"))
+    assert (tokenizer.bos, tokenizer.eos) == (0, 1)
+    messages = [Message("system", "the cat"), Message("user", "the thing")]
+    ids = [tokenizer.encode(text) for text in ("the cat", "the thing")]
+    assert count_chat(messages, (), tokenizer)[0] == 1 + (1 + len(ids[0]) + 1) + (1 + len(ids[1]) + 1) + 1
+    tool = Tool(name="search", description="Find it.", parameters={})
+    assert count_chat(messages, (tool,), tokenizer)[0] > count_chat(messages, (), tokenizer)[0] + 20
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        pytest.param(lambda path: None, "No such file or directory", id="nothing"),
+        pytest.param(lambda path: path.mkdir(), "contains no tokenizer.json", id="an empty folder"),
+        pytest.param(lambda path: path.write_text("{"), "is no vocabulary", id="broken JSON"),
+        pytest.param(lambda path: path.write_text("{}"), "is no vocabulary", id="other JSON"),
+        pytest.param(
+            lambda path: path.write_text('{"config": {}, "vocab": []}'), "is no vocabulary", id="half a tekken"
+        ),
+        pytest.param(lambda path: path.write_text("a 1\nb x\n"), "is no vocabulary", id="other lines"),
+        pytest.param(lambda path: path.write_bytes(b"\x00\x01\x02" * 99), "is no vocabulary", id="other bytes"),
+        pytest.param(lambda path: path.write_bytes(b""), "is no vocabulary", id="an empty file"),
+    ],
+)
+def test_unusable_file_is_refused_in_a_line(tmp_path: Path, write: Callable[[Path], object], message: str) -> None:
+    path = tmp_path / "given"
+    write(path)
+    with pytest.raises(VocabularyError, match=message) as caught:
+        load_file(str(path))
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    with path.open("wb") as file:
+        file.truncate(4 * MAX_FILE)
+    with pytest.raises(VocabularyError, match="has 512 MiB; a vocabulary has at most 128"):
+        load_file(str(path))
+
+
+def test_broken_template_is_refused(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "model")
+    (folder / "chat_template.jinja").write_text("{% for")
+    with pytest.raises(VocabularyError, match="the chat template cannot be read"):
+        load_file(str(folder))
+
+
+def read_with_library(name: str, text: str) -> list[int]:
+    """Return the ids by the library that reads the packaged file itself."""
+    packaged = PACKAGED[name]
+    module = pytest.importorskip(packaged.module)
+    path = Path(module.__file__ or "").parent / packaged.path
+    if name == "anthropic":
+        import tokenizers
+
+        return [*tokenizers.Tokenizer.from_file(str(path)).encode(text, add_special_tokens=False).ids]
+    if name == "mistral-v3":
+        import sentencepiece
+
+        return [*sentencepiece.SentencePieceProcessor(model_file=str(path)).encode(text)]
+    import tiktoken
+
+    return tiktoken.get_encoding(name).encode_ordinary(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PACKAGED)
+def test_packaged_vocabulary_has_ids_of_its_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = pytest.importorskip(PACKAGED[name].module)
+    file = Path(module.__file__ or "").parent / PACKAGED[name].path
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(file.parent))  # tiktoken compares the file with the digest it knows
+    tokenizer = load_packaged(name)
+    for text in TEXTS:
+        assert "".join(tokenizer.pieces(text)) == text
+        assert name == "tekken" or tokenizer.encode(text) == read_with_library(name, text)
+    if name == "tekken":  # the ids of mistral-common 1.13.1, which takes half a minute to import
+        assert tokenizer.encode("Hello world, 我想 🙂") == [22177, 4304, 1044, 1032, 26060, 119685, 1153, 1130]
+
+
+def ask(client: EmulatorClient, path: str, body: JSON) -> JSON:
+    request = Request(client.url("tgi") + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urlopen(request) as response:
+        return json.load(response)
+
+
+def test_calls_count_and_cut_by_the_vocabulary(folder: Path) -> None:
+    file = folder / "tokenizer.json"
+    tokenizer = tokenizer_for(f"file:{file}")
+    deployment: JSON = {"vendor": "tgi", "name": "tgi", "tokenizer": {"file": str(file)}}
+    text = "the cat and the thing"
+    with begin(deployments=[deployment], rules=[{"name": "fixed", "reply": {"text": text}}]) as client:
+        found = ask(client, "/tokenize", {"inputs": "the cat 我"})
+        ids = tokenizer.encode("the cat 我")
+        assert [token["id"] for token in found][-len(ids) :] == ids
+        assert "".join("the cat 我"[token["start"] : token["stop"]] for token in found) == "the cat 我"
+        body = {"model": "tgi", "messages": [{"role": "user", "content": "the cat"}], "max_tokens": 3}
+        answer = ask(client, "/v1/chat/completions", body)
+    assert answer["choices"][0]["message"]["content"] == "".join(tokenizer.pieces(text)[:3])
+    assert answer["usage"]["completion_tokens"] == 3
+
+
+def test_path_is_relative_to_the_scenario_and_not_taken_from_a_sent_one(folder: Path, tmp_path: Path) -> None:
+    written = folder / "scenario.yaml"
+    written.write_text(SCENARIO)
+    (entry,) = load_scenario([written]).scenario.deployments
+    assert entry.to_deployment(None).tokenizer == f"file:{folder / 'tokenizer.json'}"
+    assert check_vendors(load_scenario([written]), VENDORS)
+    missing = tmp_path / "scenario.yaml"
+    missing.write_text(SCENARIO)
+    with pytest.raises(ScenarioError, match="No such file"):
+        check_vendors(load_scenario([missing]), VENDORS)
+
+
+@pytest.mark.parametrize(("name", "message"), [("o200k_bas", "did you mean o200k_base"), ("lama3", "llama3")])
+def test_unknown_name_is_a_mistake(name: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        check_vendors(load_text(SCENARIO.replace("{file: tokenizer.json}", name)), VENDORS)
+
+
+SCENARIO = "version: 1\nname: mine\ndeployments: [{vendor: tgi, name: tgi, tokenizer: {file: tokenizer.json}}]\n"
