@@ -108,10 +108,23 @@ class Write:
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
+class InnerRequest:
+    """Request that is answered as part of another one, by the same rules, limits and faults."""
+
+    method: str
+    path: str
+    body: bytes
+
+
+Answers = Sequence[tuple[int, bytes]]
+
+
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Change:
     """Accepted request that changes a vendor's stored documents.
 
     Fields:
+        inner: requests to answer first; ``make_with`` returns the change from status and body of each.
         make: returns the write, or a response if nothing is written, from the session's documents; called again if
             another request changed a document in between. Raises :class:`EmulatedError`.
         then: applies the change to a session's running calls; awaited before the response is sent.
@@ -119,6 +132,8 @@ class Change:
 
     make: Callable[[Mapping[str, JSON]], Write | Response]
     then: Callable[[str], Awaitable[None]] | None = None
+    inner: tuple[InnerRequest, ...] = ()
+    make_with: Callable[[Answers], Change] | None = None
 
 
 class Codec(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from emulator.core.http import DROPPED, Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.text import escape
-from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall, Parsed
+from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall, InnerRequest, Parsed
 from emulator.faults import AnyFault, apply_faults, locate_faults, measure
 from emulator.handler.context import RequestContext
 from emulator.handler.diagnostics import Suggestions, check_limits
@@ -80,6 +80,7 @@ class ResponseDecider:
         self._service = service
         self._emulator = emulator
         self._header_faults = header_faults
+        self.answer_inner: Callable[[InnerRequest, Request], Awaitable[tuple[int, bytes]]] | None = None
         self._replayer = None if emulator.replay is None else _create_replayer(vendor, emulator.replay, emulator)
 
     async def decide(self, context: RequestContext) -> Response | StreamingResponse | FaultableResponse:
@@ -214,6 +215,8 @@ class ResponseDecider:
         """Return the response of a route without a model; apply a change unless a rule refuses it first."""
         error = match.outcome.error
         if isinstance(parsed, Change) and (error is None or error.after == "state"):
+            if parsed.make_with is not None and self.answer_inner is not None:
+                parsed = parsed.make_with([await self.answer_inner(inner, request) for inner in parsed.inner])
             parsed = await self._apply(parsed, request)
         if error is not None:
             raise error.to_error()

@@ -12,7 +12,7 @@ from emulator.core.faultable import FaultableResponse
 from emulator.core.http import NOTHING, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.core.storage import DocumentsError
-from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
+from emulator.core.vendor import AnyService, AnyVendor, InferenceCall, InnerRequest
 from emulator.handler.context import RequestContext, RequestTarget
 from emulator.handler.decide import ResponseDecider, refuse_overrides, validate_override_names
 from emulator.handler.diagnostics import Suggestions
@@ -76,6 +76,7 @@ class VendorApp:
             forwarding=forwarding,
             functions=functions,
         )
+        self._decider.answer_inner = self._answer_inner
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._spans = spans
@@ -261,6 +262,28 @@ class VendorApp:
             with suppress(EmulatedError):  # the store is unreachable: the request counts as the first attempt
                 await self._reader.name(context)
 
+    async def _answer_inner(self, inner: InnerRequest, outer: Request) -> tuple[int, bytes]:
+        """Return status and body of a request within another one; it has no record of its own in the journal."""
+        request = Request(inner.method, inner.path, NOTHING, outer.headers, b"", NOTHING, outer.base_url)
+        request.session, request.key_suffix = outer.session, outer.key_suffix
+        target = self._reader.find_target(request, overrides=False)
+        context = RequestContext(target.open_request(), target, self.emulator.clock.now(), overrides=False)
+        context.request.body = inner.body
+        context.request.max_values, context.request.max_text = outer.max_values, outer.max_text
+        try:
+            response = await self._decide(context)
+        except EmulatedError as error:
+            context.error, context.refusal = error.kind, error
+            await self._assign_key(context)
+            response = await self._decider.refuse(error, context)
+            error.clear_traceback()
+        finally:
+            if context.admission is not None:
+                await self._recorder.settle(context, context.admission)
+        if context.faults:
+            response = await self._decider.apply_faults(response, context)
+        return _read_whole(response)
+
     async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
         """Return the result of each rule, the kind of error and the hint for a request; nothing is sent or recorded."""
         context = RequestContext(request, self._reader.find_target(request), self.emulator.clock.now())
@@ -271,3 +294,10 @@ class VendorApp:
             self._decider.explain(error, context)
         results = () if context.match is None else explain_rules(self.emulator, self.vendor.name, context)
         return results, context.error, context.hint
+
+
+def _read_whole(response: Response | StreamingResponse | FaultableResponse) -> tuple[int, bytes]:
+    """Return status and body of a response that is not sent."""
+    if isinstance(response, StreamingResponse):
+        return 200, b"".join(data for _, data, _, _ in response.events)
+    return response.status, response.body

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from emulator.core.http import Request
 from emulator.core.vendor import Endpoint, Parsed, Vendor
 from emulator.protocols.openai import messages
+from emulator.vendors.azure import batches, files
 from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.chat.stored import (
     delete_stored,
@@ -77,6 +78,20 @@ VENDOR = Vendor(
                 ("GET", "/{conversation}/items", conversations.show_items),
                 ("GET", "/{conversation}/items/{item}", conversations.show_item),
                 ("DELETE", "/{conversation}/items/{item}", conversations.delete_item),
+            )
+        ),
+        *(
+            Endpoint(method=method, path=f"/{{prefix:path}}{route}", parse=parse, is_stateful=True)
+            for method, route, parse in (
+                ("POST", "/files", files.upload),
+                ("GET", "/files", files.show_files),
+                ("GET", "/files/{file}", files.show_file),
+                ("GET", "/files/{file}/content", files.show_content),
+                ("DELETE", "/files/{file}", files.delete_file),
+                ("POST", "/batches", batches.create),
+                ("GET", "/batches", batches.show_batches),
+                ("GET", "/batches/{batch}", batches.retrieve),
+                ("POST", "/batches/{batch}/cancel", batches.cancel),
             )
         ),
         Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, is_stateful=True),

@@ -106,6 +106,12 @@ class AzureSettings(VendorSettings):
         description="Responses: instructions of the prompts that requests name by id, under `id` or `id@version`; "
         "`{{name}}` is a variable. Without a version a request takes the last.",
     )
+    batch_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        le=86_400,
+        description="Seconds by the scenario's clock from making a batch to its completion.",
+    )
     hosted_tools: Literal["refuse", "ignore"] = Field(
         default="refuse",
         description="Responses: tools that the service would run itself (web search, code interpreter, MCP) are "

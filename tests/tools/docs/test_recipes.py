@@ -36,9 +36,9 @@ def scenarios(tmp_path: Path) -> Path:
     return tmp_path / "scenarios"
 
 
-def test_each_of_twelve_recipes_has_scenario_and_test() -> None:
+def test_each_of_thirteen_recipes_has_scenario_and_test() -> None:
     recipes = [section for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:] if "```sh" not in section]
-    assert len(recipes) == 12
+    assert len(recipes) == 13
     for recipe in recipes:
         (scenario,), (source,) = blocks("yaml", recipe), blocks("python", recipe)
         assert f"scenarios/{yaml.safe_load(scenario)['name']}.yaml" in source

@@ -1,0 +1,154 @@
+"""``/files``: uploaded files, and those that batches write.
+
+Sources: openai/openai-openapi, "Files"; learn.microsoft.com, "Azure OpenAI v1 API". Texts of refusals as the OpenAI API
+words them, unverified for Azure.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from email.feedparser import BytesFeedParser
+from email.message import Message
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Request, Response
+from emulator.core.json import JSON, Object, as_integer, as_object, as_text
+from emulator.core.rng import draw_hex
+from emulator.core.vendor import Change, Write
+from emulator.vendors.azure.batch_results import list_results
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.headers import echo_request_id, gateway_headers
+from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.profile import AzureService
+from emulator.vendors.azure.request import validate_place
+
+PURPOSES = ("assistants", "batch", "fine-tune", "vision", "user_data", "evals")
+MAX_STORED = 64 * 2**20  # bytes of all files of a session
+Documents = Mapping[str, JSON]
+
+
+def upload(request: Request, service: AzureService) -> Change:
+    """``POST /files``: a form with ``purpose`` and ``file``."""
+    validate_place(request, service)
+    form = _parse_form(request)
+    purpose, part = form.get("purpose"), form.get("file")
+    if part is None:
+        raise refusals.missing_parameter("file")
+    if purpose is None:
+        raise refusals.missing_parameter("purpose")
+    kind = _read(purpose).decode("utf-8", "replace")
+    if kind not in PURPOSES:
+        listed = ", ".join(f"'{name}'" for name in PURPOSES[:-1])
+        known = f"{listed}, and '{PURPOSES[-1]}'"
+        text = f"Invalid value: '{kind}'. Supported values are: {known}."
+        raise refusals.contradicts(text, "purpose", "invalid_value")
+    content = _read(part)
+    created = int(service.clock.now())
+    name = f"file-{draw_hex(request.key, 'file')}"
+    found: Object = {
+        "id": name,
+        "object": "file",
+        "bytes": len(content),
+        "created_at": created,
+        "filename": part.get_filename() or "file",
+        "purpose": kind,
+        "status": "processed",
+        "expires_at": _find_expiry(form, created),
+    }
+    document: Object = {"file": found, "content": b64encode(content).decode(), "principal": request.principal}
+
+    def make(documents: Documents) -> Write:
+        stored = sum(as_integer(as_object(one["file"])["bytes"]) for one in _list_uploaded(documents))
+        if stored + len(content) > MAX_STORED:
+            text = f"The files of a session may have {MAX_STORED} bytes together. Delete some first."
+            raise refusals.contradicts(text, "file", "quota_exceeded")
+        return Write(answer(found, request, service), name, document)
+
+    return Change(make)
+
+
+def show_files(request: Request, service: AzureService) -> Response:
+    """``GET /files``: the newest first, perhaps of one purpose."""
+    validate_place(request, service)
+    purpose = request.query.get("purpose")
+    files = [as_object(one["file"]) for one in _list_files(request, service)]
+    wanted = [one for one in files if purpose in (None, one["purpose"])]
+    return answer(list_page(wanted, request.query, newest_first=True), request, service)
+
+
+def show_file(request: Request, service: AzureService) -> Response:
+    """``GET /files/{file}``."""
+    validate_place(request, service)
+    return answer(_find(request, service)["file"], request, service)
+
+
+def show_content(request: Request, service: AzureService) -> Response:
+    """``GET /files/{file}/content``."""
+    validate_place(request, service)
+    content = read_content(_find(request, service))
+    kind = ("Content-Type", "application/octet-stream")
+    return Response(200, content, (kind, *gateway_headers(request, service.settings.hsts), *echo_request_id(request)))
+
+
+def delete_file(request: Request, service: AzureService) -> Change:
+    """``DELETE /files/{file}``; a file that a batch wrote stays until the batch is evicted."""
+    validate_place(request, service)
+
+    def make(documents: Documents) -> Write:
+        name = as_text(as_object(_find(request, service)["file"])["id"])
+        return Write(answer({"id": name, "object": "file", "deleted": True}, request, service), name, None)
+
+    return Change(make)
+
+
+def find_upload(request: Request, name: str) -> Object | None:
+    """Return the document of an uploaded file of the same principal."""
+    found = request.documents.get(name)
+    document = as_object(found) if found is not None else {}
+    return document if "file" in document and document["principal"] == request.principal else None
+
+
+def read_content(document: Object) -> bytes:
+    return b64decode(as_text(document["content"]))
+
+
+def _find(request: Request, service: AzureService) -> Object:
+    name = request.params["file"]
+    found = [one for one in _list_files(request, service) if as_object(one["file"])["id"] == name]
+    if not found:
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, f"No such File object: {name}", param="id", status=404)
+    return found[0]
+
+
+def _list_files(request: Request, service: AzureService) -> list[Object]:
+    mine = [one for one in _list_uploaded(request.documents) if one["principal"] == request.principal]
+    return [*mine, *list_results(request, service.clock.now())]
+
+
+def _list_uploaded(documents: Documents) -> list[Object]:
+    return [document for document in map(as_object, documents.values()) if "file" in document]
+
+
+def _parse_form(request: Request) -> dict[str, Message]:
+    """Return the parts of a form by name."""
+    kind = request.headers.get("Content-Type", "")
+    if not kind.lower().startswith("multipart/form-data"):
+        text = "Invalid Content-Type: expected 'multipart/form-data'."
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=415)
+    parser = BytesFeedParser()
+    parser.feed(f"Content-Type: {kind}\r\n\r\n".encode("utf-8", "replace") + request.body)
+    message = parser.close()
+    parts = [part for part in message.get_payload() if isinstance(part, Message)] if message.is_multipart() else []
+    named = [(part.get_param("name", header="content-disposition"), part) for part in parts]
+    return {name: part for name, part in named if isinstance(name, str)}
+
+
+def _read(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _find_expiry(form: Mapping[str, Message], created: int) -> JSON:
+    seconds = form.get("expires_after[seconds]")
+    text = _read(seconds).decode("utf-8", "replace") if seconds is not None else ""
+    return created + int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -1,0 +1,153 @@
+"""Files and batches, over the wire."""
+
+import json
+
+import pytest
+
+from tests.conftest import Start
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
+
+FILES, BATCHES = "/openai/v1/files", "/openai/v1/batches"
+KEY = {"api-key": "k"}
+SCENARIO = """
+rules:
+  - {name: odd, when: {prompt: {contains: odd}}, error: {kind: overloaded}}
+  - {name: said, when: {prompt: {contains: fixed}}, reply: {text: Fixed.}}
+vendors: {azure: {batch_seconds: 100}}
+"""
+
+
+async def upload(running: Running, content: bytes, purpose: str = "batch") -> Answer:
+    head = f'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\n{purpose}\r\n'
+    file = '--b\r\nContent-Disposition: form-data; name="file"; filename="in.jsonl"\r\n'
+    body = (head + file + "Content-Type: application/octet-stream\r\n\r\n").encode() + content + b"\r\n--b--\r\n"
+    lines = f"POST {FILES} HTTP/1.1\r\napi-key: k\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+    return await running.send("azure", lines.encode(), body)
+
+
+async def get(running: Running, path: str, **headers: str) -> Answer:
+    return await running.ask("azure", path, method="GET", headers={**KEY, **headers})
+
+
+def line(name: str, text: str) -> JSON:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": text}]}
+    return {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
+
+
+def lines(*rows: JSON) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+async def make(running: Running, content: bytes, **fields: JSON) -> JSON:
+    file = (await upload(running, content)).json()["id"]
+    body = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h", **fields}
+    return (await running.ask("azure", BATCHES, body, headers=KEY)).json()
+
+
+@pytest.mark.parametrize("content", [b"", b"a\r\nb\n\nc\r", bytes(range(256))])
+async def test_file_is_kept_as_it_is(start: Start, content: bytes) -> None:
+    running = await start("keys: [{token: k, principal: one}, {token: o, principal: other}]")
+    made = (await upload(running, content, "user_data")).json()
+    assert [made[name] for name in ("object", "bytes", "filename", "purpose", "status")] == [
+        "file",
+        len(content),
+        "in.jsonl",
+        "user_data",
+        "processed",
+    ]
+    path = f"{FILES}/{made['id']}"
+    assert (await get(running, path)).json() == made
+    assert (await get(running, f"{path}/content")).body == content
+    assert (await get(running, f"{FILES}?purpose=user_data")).json()["data"] == [made]
+    assert (await get(running, f"{FILES}?purpose=batch")).json()["data"] == []
+    missing = await get(running, path, **{"api-key": "o"})
+    assert (missing.status, missing.json()["error"]["message"]) == (404, f"No such File object: {made['id']}")
+    deleted = await running.ask("azure", path, method="DELETE", headers=KEY)
+    assert deleted.json() == {"id": made["id"], "object": "file", "deleted": True}
+    assert (await get(running, path)).status == 404
+
+
+async def test_wrong_upload_is_refused(start: Start) -> None:
+    running = await start()
+    assert (await upload(running, b"x", "odd")).json()["error"]["message"].startswith("Invalid value: 'odd'.")
+    assert (await running.ask("azure", FILES, {"purpose": "batch"}, headers=KEY)).status == 415
+    kind = {"Content-Type": "multipart/form-data; boundary=b"}
+    empty = await running.ask("azure", FILES, b"--b--", headers={**KEY, **kind})
+    assert empty.json()["error"]["message"] == "Missing required parameter: 'file'."
+
+
+async def test_batch_completes_by_clock_with_results_of_rules(start: Start) -> None:
+    running = await start(SCENARIO)
+    made = await make(running, lines(line("a", "fixed"), line("b", "odd"), line("c", "Hello")), metadata={"x": "y"})
+    assert (made["object"], made["status"], made["metadata"]) == ("batch", "validating", {"x": "y"})
+    assert made["request_counts"] == {"total": 3, "completed": 0, "failed": 0}
+    path = f"{BATCHES}/{made['id']}"
+    states = []
+    for seconds in (5, 10, 80, 10):
+        running.built.runtime.advance(seconds)
+        states.append((await get(running, path)).json())
+    assert [state["status"] for state in states] == ["validating", "in_progress", "finalizing", "completed"]
+    assert [state["output_file_id"] is None for state in states] == [True, True, True, False]
+    done = states[-1]
+    assert done["request_counts"] == {"total": 3, "completed": 2, "failed": 1}
+    assert done["completed_at"] == made["created_at"] + 100
+    output = await get(running, f"{FILES}/{done['output_file_id']}/content")
+    rows: JSON = [json.loads(row) for row in output.body.splitlines()]
+    assert [row["custom_id"] for row in rows] == ["a", "c"]
+    assert rows[0]["response"]["body"]["choices"][0]["message"]["content"] == "Fixed."
+    (failed,) = (await get(running, f"{FILES}/{done['error_file_id']}/content")).body.splitlines()
+    assert json.loads(failed)["response"]["status_code"] == 503
+    assert (await get(running, f"{FILES}/{done['output_file_id']}")).json()["purpose"] == "batch_output"
+    assert (await get(running, BATCHES)).json()["data"] == [done]
+    assert (await running.ask("azure", f"{path}/cancel", method="POST", headers=KEY)).status == 409
+
+
+async def test_batch_is_cancelled(start: Start) -> None:
+    running = await start()
+    made = await make(running, lines(line("a", "Hello")))
+    cancelled = await running.ask("azure", f"{BATCHES}/{made['id']}/cancel", method="POST", headers=KEY)
+    assert cancelled.json()["status"] == "cancelled"
+    running.built.runtime.advance(1000)
+    assert (await get(running, f"{BATCHES}/{made['id']}")).json() == cancelled.json()
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "number"),
+    [
+        (b"", "empty_file", None),
+        (b"{", "invalid_json_line", 1),
+        (lines(line("a", "x"), line("a", "x")), "duplicate_custom_id", 2),
+        (lines({**line("a", "x"), "method": "GET"}), "invalid_method", 1),
+        (lines({**line("a", "x"), "url": "/v1/embeddings"}), "invalid_url", 1),
+        (lines({"custom_id": "a"}), "missing_required_parameter", 1),
+        (lines({**line("a", "x"), "custom_id": 5}), "invalid_request", 1),
+    ],
+)
+async def test_batch_with_invalid_line_fails(start: Start, content: bytes, code: str, number: int | None) -> None:
+    made = await make(await start(), content)
+    assert made["status"] == "failed"
+    (error,) = made["errors"]["data"]
+    assert (error["code"], error["line"]) == (code, number)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"endpoint": "/v1/odd"}, "Invalid value: '/v1/odd'."),
+        ({"completion_window": "1h"}, "Invalid value: '1h'."),
+        ({"input_file_id": "file-0"}, "Invalid input_file_id: no such file 'file-0'."),
+        ({"odd": 1}, "Unknown parameter: 'odd'."),
+    ],
+)
+async def test_wrong_batch_is_refused(start: Start, fields: JSON, message: str) -> None:
+    made = await make(await start(), lines(line("a", "x")), **fields)
+    assert made["error"]["message"].startswith(message)
+
+
+async def test_limits_hold_in_batches(start: Start) -> None:
+    running = await start("limits: [{deployment: gpt-4o, unit: requests, amount: 2, window: 60s, strategy: fixed}]\n")
+    made = await make(running, lines(*[line(f"{number}", f"Hello {number}") for number in range(4)]))
+    running.built.runtime.advance(61)
+    done = (await get(running, f"{BATCHES}/{made['id']}")).json()
+    assert done["request_counts"] == {"total": 4, "completed": 2, "failed": 2}
