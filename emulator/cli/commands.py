@@ -113,7 +113,11 @@ class _ArgumentParser(argparse.ArgumentParser):
     """Argument parser that prints errors as one line."""
 
     def error(self, message: str) -> NoReturn:
-        line = f"{self.prog}: error: {message}; {_suggest(message) or f'see {self.prog} --help'}"
+        verb = next((word for word in sys.argv[1:] if word in _VERBS), None) if self.prog == "emulator" else None
+        command = (
+            self.prog if verb is None else f"{self.prog} {verb}"
+        )  # an unknown flag is an error of the whole parser
+        line = f"{self.prog}: error: {message}; {_suggest(message) or f'see {command} --help'}"
         self.exit(2, f"{break_commands(escape(line))}\n")
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator import __version__
+from emulator import __version__, start
 from emulator.cli import main
 from emulator.cli.names import VENDOR_NAMES
 
@@ -242,3 +242,28 @@ def test_strict_flag_refuses_unmatched_request(tmp_path: Path, scenario: Callabl
         assert refused.value.code == 501
         assert "'a': vendor does not hold" in refused.value.read().decode()
         refused.value.close()
+
+
+@pytest.mark.slow
+def test_open_shows_the_console_in_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, shown = tmp_path / "browser.py", tmp_path / "shown"
+    script.write_text("import sys\nopen(sys.argv[1], 'w').write(sys.argv[2])\n", encoding="utf-8")
+    monkeypatch.setenv("BROWSER", f"{sys.executable} {script} {shown} %s")
+    with serving(tmp_path, "--open") as (_, urls):
+        deadline = time.monotonic() + PATIENCE
+        while not (shown.exists() and shown.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert shown.read_text() == f"{urls['front']}/_emulator/"
+
+
+@pytest.mark.slow
+def test_openai_shows_why_a_strict_scenario_refuses_and_sends_one_request() -> None:
+    openai = pytest.importorskip("openai")
+    with start("version: 1\nstrict: true\nrules: [{name: a, when: {prompt: tides}, reply: {text: x}}]\n") as emulator:
+        client = openai.OpenAI(base_url=emulator.url("databricks") + "/serving-endpoints", api_key="any")
+        with pytest.raises(openai.InternalServerError, match="The nearest is 'a': prompt does not hold"):
+            client.chat.completions.create(
+                model="databricks-meta-llama-3-3-70b-instruct", messages=[{"role": "user", "content": "rivers"}]
+            )
+        client.close()
+        assert len(emulator.requests()) == 1

@@ -67,6 +67,13 @@ def test_documented_scenario_loads(block: str) -> None:
     assert create_application(load_text(block if "version:" in block else f"version: 1\n{block}")).apps
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "tutorial.md"], ids=["README", "tutorial"])
+def test_first_scenarios_pass_a_strict_check(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for block in blocks(page, "yaml"):
+        (tmp_path / "one.yaml").write_text(block, encoding="utf-8")
+        assert main(["check", "--strict", str(tmp_path)]) == 0, capsys.readouterr().out
+
+
 def test_documented_check_error_matches_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pages = (DOCS / "scenarios.md", ROOT / "README.md")
     (shown,) = {block.strip() for page in pages for block in blocks(page, "") if "unknown key" in block}
@@ -142,11 +149,15 @@ def test_tutorial_steps_work(at_work: dict[str, str]) -> None:
     assert (status, run_block(first, at_work)) == (0, [(0, answer)])
     ((_, listed),) = run_block(look, at_work)
     assert json.loads(listed)["total"] == 2
-    checked, put, asked = run_block(rough, at_work)
-    assert [checked[0], put[0], asked] == [0, 0, (0, answer)]
-    assert json.loads(put[1])["name"] == "rough"
+    schema, checked, put, asked = run_block(rough, at_work)
+    assert [schema, checked, put, asked] == [(0, ""), (0, "0 errors, 0 warnings\n"), (0, ""), (0, answer)]
+    assert (Path(at_work["folder"]) / "schema.json").stat().st_size > 1000
+    assert json.loads((Path(at_work["folder"]) / "loaded.json").read_text(encoding="utf-8"))["name"] == "rough"
     (last,) = json.loads(run_block(look, at_work)[0][1])["requests"]
     assert (last["attempt"], last["status"]) == (4, 200)  # two before the scenario, and one that was refused
+    run_block("python -c \"import ask; [ask.ask(question) for question in ('One?', 'Two?', 'Three?')]\"", at_work)
+    calls = json.loads(run_block(look.replace("limit=1", "limit=6"), at_work)[0][1])["requests"]
+    assert [call["status"] for call in calls] == [429, 200] * 3
     ((status, said),) = run_block("python -c \"import ask; ask.ask('What do rivers carry?')\"", at_work)
     assert status == 1
     assert "APIConnectionError" in said
