@@ -188,7 +188,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
     Section(
         title="Scaled times of a replay",
         model="TimingScale",
-        place="replay: {timing: …}",
+        place="replay: {from: recordings, timing: …}",
         examples={"scaled": "{scaled: 2}"},
     ),
     Section(

@@ -56,6 +56,8 @@ def test_example_loads_and_contains_key(section: Section, key: str, text: str, t
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text(version + section.place.replace("…", text), encoding="utf-8")
     (tmp_path / "answers").mkdir()
+    (tmp_path / "recordings").mkdir()
+    (tmp_path / "recordings" / "1.exchange").write_text("exchange 1\n=== request\nGET /info\n", encoding="utf-8")
     (tmp_path / "answers" / "tides.md").write_text("Tides come and go.", encoding="utf-8")
     (tmp_path / "bytes.tiktoken").write_bytes(BYTES)
     assert create_application(load_scenario([scenario])).apps
