@@ -160,7 +160,7 @@ def describe_order(
     first = max(0, min(reached - _MAX_LISTED // 2, len(patterns) - _MAX_LISTED))
     for number, pattern in list(enumerate(patterns))[first : first + _MAX_LISTED]:
         after = f" after #{found[-1].seq}" if found else ""
-        came = f"#{found[number].seq}" if number < reached else f"none{after}" if number == reached else "…"
+        came = _format_found(found[number]) if number < reached else f"none{after}" if number == reached else "…"
         lines.append(f"  {number + 1}. a call{_format_pattern(pattern)}: {came}")
     last = found[-1].start_seq if found else 0
     earlier = [entry for entry in made.entries if entry.start_seq <= last and missing.holds(entry)]
@@ -168,6 +168,11 @@ def describe_order(
         lines.append(f"such a call came before{_name(earlier)}.")
     lines += _describe_near(missing, made, [entry for entry in made.entries if entry.start_seq > last])
     return "\n".join(lines[:MAX_LINES])
+
+
+def _format_found(entry: JournalEntry) -> str:
+    """Format a call that was found in its place: number and prompt."""
+    return f"#{entry.seq} {_cut(entry.prompt_line, 0)}" if entry.prompt_line else f"#{entry.seq}"
 
 
 def _format_count(count: CallCount) -> str:
@@ -184,13 +189,19 @@ def _format_count(count: CallCount) -> str:
 
 
 def _format_pattern(pattern: Pattern) -> str:
-    """Format a pattern: `` of databricks whose prompt contains 'tides', status 200``."""
+    """Format a pattern: `` of databricks whose prompt contains 'tides', status is 200``."""
     facets = list(pattern.facets)
     of = ""
     if facets and facets[0][0] == "vendor" and isinstance(facets[0][1], tuple):
         of, facets = f" of {one_line(' or '.join(facets[0][1]))}", facets[1:]
-    rest = ", ".join(f"{one_line(name)} {format_wanted(wanted)}" for name, wanted in facets)
+    rest = ", ".join(f"{one_line(name)} {_format_predicate(wanted)}" for name, wanted in facets)
     return f"{of} whose {rest}" if rest else of
+
+
+def _format_predicate(wanted: Condition | JSON) -> str:
+    """Format a condition as the end of a sentence: ``contains 'tides'``, ``is 200``."""
+    text = format_wanted(wanted)
+    return text if isinstance(wanted, str | Comparison) else f"is {text}"
 
 
 def _describe_near(pattern: Pattern, made: RequestsMade, others: Sequence[JournalEntry]) -> Iterator[str]:

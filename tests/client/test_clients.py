@@ -222,7 +222,7 @@ def test_assertions_pass_when_calls_match(client: EmulatorClient) -> None:
         ("assert_not_called", {"vendor": "databricks"}, "expected no call of databricks; there was 1"),
         ("assert_order", {"order": [{"prompt": "Hello"}, {"prompt": "Bye"}]}, "expected 2 calls in this order"),
         ("wait_for", {"within": "10ms", "prompt": "Bye"}, "within 0.01 s"),
-        ("verify", {"calls": {"status": 429}, "times": 1}, "expected exactly 1 call whose status 429"),
+        ("verify", {"calls": {"status": 429}, "times": 1}, "expected exactly 1 call whose status is 429"),
     ],
 )
 def test_assertions_explain_failure(client: EmulatorClient, method: str, arguments: dict[str, JSON], text: str) -> None:

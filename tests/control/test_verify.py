@@ -271,14 +271,14 @@ async def test_expecting_no_call_fails_on_first_call(toy: Running, times: Object
     waiting = asyncio.create_task(mismatch(toy, calls={"rule": "greets"}, times=times, within="60s"))
     await until_waiting(toy)
     await ask(toy, "Hello")
-    assert await waiting == ["expected no call whose rule 'greets'; there was 1:", "  #1 POST /chat 200"]
+    assert await waiting == ["expected no call whose rule is 'greets'; there was 1:", "  #1 POST /chat 200"]
 
 
 async def test_too_many_calls_fail_without_waiting(toy: Running) -> None:
     await ask(toy, "Hello")
     await ask(toy, "Hello")
     lines = await mismatch(toy, calls={"rule": "greets"}, times={"exactly": 1}, within="60s")
-    assert lines[0] == "expected exactly 1 call whose rule 'greets'; there were 2:"
+    assert lines[0] == "expected exactly 1 call whose rule is 'greets'; there were 2:"
 
 
 async def test_timeout_message_states_waited_time(toy: Running) -> None:
@@ -306,7 +306,7 @@ async def test_mismatch_text_lists_nearest_calls_and_facets(toy: Running) -> Non
         times={"exactly": 1},
     )
     assert lines == [
-        "expected exactly 1 call of toy whose prompt contains 'tides', status 200; there was none.",
+        "expected exactly 1 call of toy whose prompt contains 'tides', status is 200; there was none.",
         "2 calls were made in session 'a'; the nearest:",
         "  #1 POST /chat 200   prompt: 'What should I know about rivers?'",
         "      vendor ✓   prompt ✗ contains 'tides'   status ✓",
@@ -328,7 +328,7 @@ async def test_mismatch_text_for_too_few_calls(toy: Running) -> None:
     await ask(toy, "Hello")
     await ask(toy, "other")
     assert await mismatch(toy, calls={"rule": "greets"}, times={"at_least": 2, "at_most": 3}) == [
-        "expected 2 to 3 calls whose rule 'greets'; there was 1: #1.",
+        "expected 2 to 3 calls whose rule is 'greets'; there was 1: #1.",
         "2 calls were made; the nearest of the other 1:",
         "  #2 POST /chat 200   rule: none",
         "      rule ✗ 'greets'",
@@ -341,7 +341,7 @@ async def test_mismatch_text_for_order(toy: Running) -> None:
         await ask(toy, prompt)
     assert await mismatch(toy, order=[{"prompt": "two"}, {"vendor": "toy", "prompt": "one"}, {"prompt": "three"}]) == [
         "expected 3 calls in this order; number 2 is missing:",
-        "  1. a call whose prompt is 'two': #2",
+        "  1. a call whose prompt is 'two': #2 'two'",
         "  2. a call of toy whose prompt is 'one': none after #2",
         "  3. a call whose prompt is 'three': …",
         "such a call came before: #1.",
