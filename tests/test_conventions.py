@@ -111,7 +111,7 @@ def files_with(pattern: str) -> set[str]:
     ("pattern", "files"),
     [
         pytest.param(r"\bReorder\b|\breorder\b", {"faults/reorder.py", "faults/__init__.py"}, id="a fault"),
-        pytest.param(r"\bPareto\b|\bpareto\b", {"latency/distributions.py"}, id="a latency type"),
+        pytest.param(r"\bPareto\b|\bpareto\b", {"latency/distributions.py", "fit/estimate.py"}, id="a latency type"),
         pytest.param(r"\bopen_memory\b", {"storage/memory.py", "storage/__init__.py"}, id="a store"),
     ],
 )

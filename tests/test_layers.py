@@ -12,7 +12,7 @@ _GENERATING = frozenset({"core", "faults", "generation", "latency", "ratelimit",
 _WIRE = frozenset({"core", "encoding", "protocols"})
 _HANDLING = _GENERATING | {"handler", "http", "journal", "observability", "settings"}
 _RUNNING = _HANDLING | _WIRE | {"cluster", "control", "runtime", "vendors"}
-_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin", "recording", "imports"}
+_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin", "recording", "imports", "fit"}
 _ROOT = ""
 
 # What each part may import of ours, besides itself.
@@ -32,6 +32,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "observability": frozenset({"core", "handler", "journal", "scenario"}),  # a span reads the request's context
     "recording": frozenset({"core", "http", "settings"}),
     "imports": frozenset({"core", "recording"}),
+    "fit": frozenset({"core", "recording"}),
     "handler": _HANDLING | {"recording"},
     "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
     "runtime": _HANDLING | {"cluster", "recording"},
@@ -54,6 +55,7 @@ LIBRARIES: dict[str, frozenset[str]] = {
     "opentelemetry": frozenset({"handler", "observability"}),
     "prometheus_client": frozenset({"observability"}),
     "re2": frozenset({"scenario"}),
+    "scipy": frozenset({"fit"}),
     "yaml": frozenset({"imports", "scenario"}),
 }
 

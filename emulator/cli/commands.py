@@ -360,6 +360,19 @@ def _run_diff(options: argparse.Namespace, settings: Settings) -> int:
     return diff(Path(options.first), second, options.against, as_json=options.json, profile=profile)
 
 
+def _add_fit(parser: argparse.ArgumentParser) -> None:
+    text = "folder of exchanges, journal, or result of vLLM's benchmark, guidellm or inference-perf"
+    parser.add_argument("files", nargs="+", metavar="TRACE", help=text)
+    parser.add_argument("--svg", metavar="FILE", help="draw measured against fitted times")
+    parser.set_defaults(run=_run_fit)
+
+
+def _run_fit(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.fit import fit
+
+    return fit([Path(file) for file in options.files], None if options.svg is None else Path(options.svg))
+
+
 def _add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="where to write (default: this one)")
     init.set_defaults(run=_run_init)
@@ -411,6 +424,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "record": ("record the calls to real services", _add_record),
     "import": ("import recordings and fixtures of other tools", _add_import),
     "diff": ("compare two recordings, or one and the emulator", _add_diff),
+    "fit": ("print the latency of measured calls as a scenario has it", _add_fit),
     "health": ("check whether a running emulator is ready", _add_health),
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "instance": ("print an instance of a JSON Schema", _add_instance),

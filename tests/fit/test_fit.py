@@ -1,0 +1,153 @@
+"""Latency fitted to samples of known distributions and to files of load tests."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator.cli import main
+from emulator.fit.estimate import fit_latency, fit_times
+from emulator.fit.traces import MeasuredCall, Trace, TraceError, read_traces
+from emulator.recording.exchange import format_exchange
+from emulator.scenario.load import load_text
+from tests.recording.test_replay import STREAM
+from tests.untyped_json import JSON
+
+Draw = Callable[[np.random.Generator, int], "np.ndarray[tuple[int], np.dtype[np.float64]]"]
+LAWS: dict[str, tuple[Draw, dict[str, float]]] = {
+    "constant": (lambda rng, n: np.full(n, 0.2), {"value": 0.2}),
+    "uniform": (lambda rng, n: rng.uniform(0.1, 0.3, n), {"low": 0.1, "high": 0.3}),
+    "normal": (lambda rng, n: rng.normal(0.5, 0.05, n), {"mean": 0.5, "stddev": 0.05}),
+    "lognormal": (lambda rng, n: rng.lognormal(np.log(0.18), 0.6, n), {"median": 0.18, "sigma": 0.6}),
+    "gamma": (lambda rng, n: rng.gamma(4, 0.05, n), {"mean": 0.2, "cv": 0.5}),
+    "pareto": (lambda rng, n: 0.1 * (1 + rng.pareto(3, n)), {"minimum": 0.1, "alpha": 3.0}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAWS)
+def test_family_and_parameters_are_found(name: str) -> None:
+    draw, parameters = LAWS[name]
+    fit = fit_times(draw(np.random.default_rng(7), 100_000))
+    assert fit.chosen.name == name
+    assert fit.chosen.parameters == pytest.approx(parameters, rel=0.05)
+    assert fit.worst < 0.05
+    assert fit.ks < 0.03 or name == "constant"
+
+
+@pytest.mark.slow
+def test_mixture_falls_back_to_quantiles() -> None:
+    rng = np.random.default_rng(7)
+    samples = np.concatenate([rng.normal(0.1, 0.005, 8500), rng.normal(1.0, 0.05, 1500)])
+    fit = fit_times(rng.permutation(samples))
+    assert fit.chosen.name == "empirical"
+
+
+@pytest.mark.slow
+def test_prefill_and_load_are_found() -> None:
+    """Waves of one to ten calls at once; ITL is three times as long in the largest."""
+    rng = np.random.default_rng(7)
+    calls = []
+    for wave in range(300):
+        load = 1 + wave % 10
+        for _ in range(load):
+            prompt, stretch = int(rng.integers(10, 4000)), 1 + 2 * (load - 1) / 9
+            gaps = tuple(float(gap) for gap in rng.gamma(16, 0.0125 / 16 * stretch, 20))
+            ttft = float(0.05 + rng.gamma(4, 0.01) + 0.0002 * prompt)
+            calls.append(MeasuredCall(ttft, gaps, prompt, float(wave), wave + 0.9))
+    fit = fit_latency(Trace(calls))
+    assert fit.prefill == pytest.approx(0.0002, rel=0.05)
+    assert fit.capacity == 10
+    assert fit.factor == pytest.approx(3, rel=0.05)
+    assert fit.itl is not None
+    assert fit.itl.chosen.parameters == pytest.approx({"mean": 0.0125, "cv": 0.25}, rel=0.05)
+
+
+def write(tmp_path: Path, value: JSON) -> Path:
+    file = tmp_path / "trace.json"
+    file.write_text(value if isinstance(value, str) else json.dumps(value))
+    return file
+
+
+def times(count: int = 60) -> list[float]:
+    return [float(value) for value in np.random.default_rng(3).gamma(4, 0.05, count)]
+
+
+def journal(entry: JSON) -> JSON:
+    more = {"status": 200, "completion_tokens": 3, "prompt_tokens": 7, "time": 5.0, "duration": 1.0}
+    return {"requests": [{**more, "ttft": time, **entry} for time in times()]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("value", "has_itl"),
+    [
+        pytest.param({"ttfts": times(), "itls": [[0.01, 0.02]] * 60, "input_lens": [5] * 60}, True, id="vLLM"),
+        pytest.param(
+            {
+                "benchmarks": [
+                    {
+                        "requests": {
+                            "successful": [
+                                {"time_to_first_token_ms": t * 1e3, "inter_token_latency_ms": 9 + t} for t in times()
+                            ]
+                        }
+                    }
+                ]
+            },
+            True,
+            id="guidellm",
+        ),
+        pytest.param(
+            [
+                {
+                    "start_time": 1.0,
+                    "end_time": 9.0,
+                    "info": {"output_token_times": [1 + t, 1.3 + t], "input_tokens": 4},
+                }
+                for t in times()
+            ],
+            True,
+            id="inference-perf",
+        ),
+        pytest.param(journal({"response": {"writes": [[0.1, 0.1], [0.2, 0.25]]}}), True, id="the journal"),
+        pytest.param(journal({}), False, id="the journal without details"),
+    ],
+)
+def test_results_of_load_tests_are_read(
+    value: JSON, has_itl: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", str(write(tmp_path, value)), "--svg", str(tmp_path / "fit.svg")]) == 0
+    section = capsys.readouterr().out
+    latency = load_text(f"version: 1\n{section}").scenario.latency
+    assert latency.ttft is not None
+    assert (latency.itl is not None and "itl:" in section) or not has_itl
+    assert (tmp_path / "fit.svg").read_text().startswith("<svg")
+
+
+def test_recordings_are_read(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.exchange").write_text(format_exchange(STREAM))
+    calls = read_traces([tmp_path]).calls
+    assert calls[0] == MeasuredCall(0.5, (0.25,), 9, STREAM.time, STREAM.time + 1.25)
+
+
+@pytest.mark.covers("language/commands", "fit")
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        pytest.param(
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n1,2,3\n", "arrivals and lengths has no latency", id="arrivals"
+        ),
+        pytest.param({"mean_ttft_ms": 5}, "only averages", id="averages"),
+        pytest.param({"ttfts": [0.1] * 5}, "5 calls have a time to first token; a fit takes at least 30", id="few"),
+        pytest.param({"a": 1}, "no recording, journal, or result", id="something else"),
+        pytest.param("text", "no JSON", id="text"),
+    ],
+)
+def test_trace_without_times_is_refused(value: JSON, message: str, tmp_path: Path) -> None:
+    with pytest.raises(TraceError) as caught:
+        read_traces([write(tmp_path, value)])
+    assert message in str(caught.value)
