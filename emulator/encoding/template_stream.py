@@ -12,6 +12,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice
+from emulator.encoding.obfuscation import PaddedTails
 from emulator.encoding.template import SAMPLE_TOKENS, Template
 
 MAX_BATCH = 512  # events of a batch: a larger one would delay other connections
@@ -177,6 +178,7 @@ _open_after = lru(64)(_Openings)
 
 
 _SILENCE = b'""'
+_tails_after = lru(64)(PaddedTails)
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -190,6 +192,7 @@ class TemplateStream(BatchedEvents):
         offsets: one fewer than ``after`` has parts.
         ending: at least one event; no other event is due later than the last.
         silent: a token without text has an event, too.
+        padded: texts of the tokens, if each event ends with noise by the size of its text.
     """
 
     opening: Sequence[Event]
@@ -200,9 +203,14 @@ class TemplateStream(BatchedEvents):
     ending: Sequence[Event]
     offsets: tuple[int, ...] = ()
     silent: bool = False
+    padded: Sequence[str] = ()
 
     def __iter__(self) -> Iterator[Event]:
         yield from self.opening
+        if self.padded:
+            yield from self._iterate_padded()
+            yield from self.ending
+            return
         # Escape % in the parts for the template.
         head, *tail = [part.replace(b"%", b"%%") for part in (self.before, *self.after)]
         template = head + b"%b" + b"%d".join(tail)
@@ -217,7 +225,17 @@ class TemplateStream(BatchedEvents):
             return None
         return join_batches(self.opening, self._render, len(self.tokens), self.ending)
 
+    def _iterate_padded(self) -> Iterator[Event]:
+        before, tails = self.before, _tails_after(self.after[0]).list_for(self.padded)
+        for due, token, tail, number in zip(self.due, self.tokens, tails, count(1), strict=False):
+            if token != _SILENCE:
+                yield due, b"".join((before, token, tail)), number, Mark.PLAIN
+
     def _render(self, start: int, end: int) -> tuple[bytes, int]:
+        if self.padded:
+            tails = [tail + _END for tail in _tails_after(self.after[0]).list_for(self.padded[start:end])]
+            pieces, size = _lay_out(self.before, self.tokens[start:end], NumberedTails(tails, [*map(len, tails)]))
+            return b"".join(pieces), size
         after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
         return render_chunks(self.before, self.tokens, start, end, after)
 
@@ -263,6 +281,7 @@ class StreamTemplate:
         default_due: float = 0.0,
         offsets: tuple[int, ...] = (),
         silent: bool = False,
+        padded: bool = False,
     ) -> TemplateStream:
         """Return the stream of a choice; ``default_due`` is when one without tokens is due."""
         tokens, due, total, at = choice.sequence.quoted, choice.due, choice.count, self._opening
@@ -280,4 +299,5 @@ class StreamTemplate:
             ending=(finish, done) if len(texts) == at + 3 else (finish, (end, texts[-1], 0, Mark.USAGE), done),
             offsets=offsets,
             silent=silent,
+            padded=choice.tokens[: len(tokens)] if padded else (),
         )

@@ -11,6 +11,7 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import JSON, Object, as_object, dump_json
 from emulator.core.plan import Choice, Plan, SegmentKind, Usage
 from emulator.core.rng import draw_hex, draw_opaque
+from emulator.encoding.obfuscation import pad
 from emulator.encoding.sse import DONE, encode_event, encode_string
 from emulator.protocols.choice_events import (
     FINISH,
@@ -267,18 +268,6 @@ def draw_item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
 
 
 _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
-
-
-_BLOCK = 16  # characters
-_NOISE = b"pvmKQ7xIRyBUv8b1"
-
-
-def pad(token: str) -> bytes:
-    """Return the noise of a delta: as many characters as fill its last block of 16, or a block of their own.
-
-    Source: recorded events: 15 characters for one, 9 for seven. Whether the service draws them anew is unseen.
-    """
-    return _NOISE[: _BLOCK - len(token) % _BLOCK]
 
 
 class _EventEncoder:

@@ -17,6 +17,7 @@ Verbosity = Literal["low", "medium", "high"]
 
 class StreamOptions(WireModel):
     include_usage: bool | None = None
+    include_obfuscation: bool | None = None
 
 
 OF_ENGINES = frozenset({"ignore_eos", "top_k", "min_p", "repetition_penalty", "min_tokens", "safe_prompt"})

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.plan import Choice, FinishReason, Plan, Segment, Tokens, Usage
+from emulator.encoding.obfuscation import pad
 from emulator.protocols.openai.responses import (
     ResponseOptions,
     build_echo,
@@ -12,7 +13,6 @@ from emulator.protocols.openai.responses import (
     build_response,
     complete_tool,
     find_top_logprobs,
-    pad,
     stream_response,
 )
 from tests.untyped_json import JSON, parse_json

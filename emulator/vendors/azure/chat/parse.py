@@ -28,7 +28,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
 from emulator.vendors.azure.members import validate_chat
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import HEADERS, ParsedRequest, parse_extras, parse_request
+from emulator.vendors.azure.request import HEADERS, ParsedRequest, pads, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
 
 _KNOWN = frozenset(ChatBody.model_fields)
@@ -66,7 +66,7 @@ def _parse_whole(request: Request, service: AzureService, context: Context) -> I
         chat_request = ChatRequest(messages=messages, sampling=sampling, parallel=profile.openai, language=language)
     else:
         chat_request = _build_request(wire, extras, messages, tools, sampling, profile)
-    codec = _build_codec(wire, extras, chat_request, profile)
+    codec = _build_codec(wire, extras, chat_request, parsed)
     call = InferenceCall(
         deployment=deployment,
         request=chat_request,
@@ -84,9 +84,8 @@ def _parse_whole(request: Request, service: AzureService, context: Context) -> I
     return call
 
 
-def _build_codec(
-    wire: ChatBody, extras: ChatExtras, chat_request: ChatRequest, profile: DeploymentProfile
-) -> ChatCodec:
+def _build_codec(wire: ChatBody, extras: ChatExtras, chat_request: ChatRequest, parsed: ParsedRequest) -> ChatCodec:
+    profile, options = parsed.profile, extras.stream_options
     return ChatCodec(
         profile=profile,
         usage=not profile.openai or extras.include_usage,
@@ -95,6 +94,7 @@ def _build_codec(
         customs=list_customs(chat_request.tools),
         audio=_parse_audio(wire, extras),
         context=_parse_context(chat_request, extras),
+        padded=bool(wire.stream) and pads(parsed) and (options is None or options.include_obfuscation is not False),
     )
 
 

@@ -42,6 +42,7 @@ class ChatCodec:
         customs: names of the offered custom tools.
         audio: format of an audio answer; ``None`` for text.
         context: what data sources gave; ``None`` without sources.
+        padded: chunks end with noise, so that their sizes do not tell those of the texts.
     """
 
     profile: DeploymentProfile
@@ -51,6 +52,7 @@ class ChatCodec:
     customs: frozenset[str] = frozenset()
     audio: AudioFormat | None = None
     context: Object | None = None
+    padded: bool = False
 
     def render(self, plan: Plan, request: Request) -> Response:
         profile = self.profile
@@ -69,7 +71,7 @@ class ChatCodec:
             plan = count_cached_blocks(plan, request.attempt)
         headers = answer_headers(plan, request, self.profile, stream=True)
         if self.audio is None and self.context is None and is_plain_text(plan):
-            return StreamingResponse(stream_plain(plan, self.profile, self.usage), headers)
+            return StreamingResponse(stream_plain(plan, self.profile, self.usage, self.padded), headers)
         events = stream_chat(
             plan,
             self.profile,
@@ -79,6 +81,7 @@ class ChatCodec:
             customs=self.customs,
             audio=self.audio,
             context=self.context,
+            padded=self.padded,
         )
         return StreamingResponse(events, headers)
 

@@ -13,6 +13,7 @@ from emulator.core.http import Event
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
+from emulator.encoding.obfuscation import PaddedTails, pad
 from emulator.encoding.template import SAMPLE, SAMPLE_TEXT, split_chunk
 from emulator.encoding.template_stream import StreamTemplate
 from emulator.protocols.choice_events import (
@@ -49,16 +50,21 @@ from emulator.vendors.azure.chat.shapes import (
 )
 from emulator.vendors.azure.profile import DeploymentProfile
 
+_TEXTS = (
+    "content", "refusal", "reasoning_content", "audio", "transcript", "tool_calls", "function_call", "function",
+    "custom", "arguments", "input",
+)  # fmt: skip
 
-def stream_plain(plan: Plan, profile: DeploymentProfile, usage: bool) -> Iterable[Event]:
+
+def stream_plain(plan: Plan, profile: DeploymentProfile, usage: bool, padded: bool) -> Iterable[Event]:
     """Return the events of a plain text from a template."""
-    template = _build_template(profile, usage)
-    return template.fill(plan.choices[0], list_values(plan, profile), default_due=plan.due)
+    template = _build_template(profile, usage, padded)
+    return template.fill(plan.choices[0], list_values(plan, profile), default_due=plan.due, padded=padded)
 
 
 @scenario_lru
-def _build_template(profile: DeploymentProfile, usage: bool) -> StreamTemplate:
-    events = stream_chat(SAMPLE, profile, usage=usage, named_tool=False)
+def _build_template(profile: DeploymentProfile, usage: bool, padded: bool) -> StreamTemplate:
+    events = stream_chat(SAMPLE, profile, usage=usage, named_tool=False, padded=padded)
     return StreamTemplate(events, list_values(SAMPLE, profile))
 
 
@@ -72,6 +78,7 @@ def stream_chat(
     customs: frozenset[str] = frozenset(),
     audio: AudioFormat | None = None,
     context: Object | None = None,
+    padded: bool = False,
 ) -> Iterator[Event]:
     """Yield all events of a response; the choices of ``n`` above 1 are interleaved."""
     tail = _build_tail(plan, profile)
@@ -95,6 +102,7 @@ def stream_chat(
             customs=customs,
             audio=audio,
             context=context,
+            padded=padded,
         )
         for index, choice in enumerate(plan.choices)
     ]
@@ -121,6 +129,7 @@ class _ChoiceChunks:
         functions: a tool call is ``function_call``; ``customs``: names of custom tools.
         audio: format of an audio answer; ``None`` for text.
         context: what data sources gave; ``None`` without sources.
+        padded: each chunk ends with noise by the size of its text.
     """
 
     plan: Plan
@@ -134,6 +143,7 @@ class _ChoiceChunks:
     customs: frozenset[str]
     audio: AudioFormat | None
     context: Object | None
+    padded: bool
 
     def chunk(
         self,
@@ -147,7 +157,28 @@ class _ChoiceChunks:
         choice: Object = {"delta": delta, "finish_reason": finish, "index": self.index, "logprobs": logprobs}
         if self.profile.filtered:
             choice = {"content_filter_results": harms or {}, **choice}
-        return sse.encode_event({"choices": [choice], **self.tail, **more})
+        noise: Object = {"obfuscation": pad(_find_text(delta)).decode()} if self.padded else {}
+        return sse.encode_event({"choices": [choice], **self.tail, **more, **noise})
+
+    def token_events(self, run: TextRun, delta: Object, harms: JSON = None) -> Iterator[Event]:
+        """Yield one chunk per token that has a text, from the chunk of a sample."""
+        before, after = split_chunk(self.chunk(delta, harms=harms))
+        if not self.padded:
+            yield from token_events(self.choice, run, before, after)
+            return
+        texts = self.choice.tokens[run.start : run.end]
+        for number, (text, tail) in enumerate(zip(texts, PaddedTails(after).list_for(texts), strict=True), run.start):
+            if text:
+                yield self.choice.due[number], b"".join((before, sse.encode_string(text), tail)), number + 1, PLAIN
+
+
+def _find_text(delta: JSON) -> str:
+    """Return the text of a delta, wherever it is."""
+    if isinstance(delta, dict):
+        return next(filter(None, (_find_text(delta[name]) for name in _TEXTS if name in delta)), "")
+    if isinstance(delta, list):
+        return _find_text(delta[0]) if delta else ""
+    return delta if isinstance(delta, str) else ""
 
 
 def _stream_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
@@ -221,7 +252,7 @@ def _stream_audio(chunks: _ChoiceChunks, run: TextRun, form: AudioFormat) -> Ite
     last = choice.due[run.end - 1] if run.start < run.end else last_due(choice, plan.due)
     first = choice.due[run.start] if run.start < run.end else last
     yield first, chunks.chunk({"audio": {"id": name_sound(plan, chunks.index)}}), run.start, PLAIN
-    yield from token_events(choice, run, *split_chunk(chunks.chunk({"audio": {"transcript": SAMPLE_TEXT}})))
+    yield from chunks.token_events(run, {"audio": {"transcript": SAMPLE_TEXT}})
     yield last, chunks.chunk({"audio": {"data": encode_sound(choice, form)}}), run.end, PLAIN
     yield last, chunks.chunk({"audio": {"expires_at": expires(plan)}}), run.end, PLAIN
 
@@ -249,14 +280,14 @@ def _stream_arguments(chunks: _ChoiceChunks, run: TextRun, call: ToolCallStarted
     part: Object = {"custom": {"input": SAMPLE_TEXT}} if call.name in chunks.customs else {"function": function}
     called: Object = {"tool_calls": [{"index": call.number, **part}]}
     delta: Object = {"function_call": function} if chunks.functions else called
-    return token_events(chunks.choice, run, *split_chunk(chunks.chunk(delta)))
+    return chunks.token_events(run, delta)
 
 
 def _stream_tokens(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterator[Event]:
     """Yield one chunk per token that has a text."""
     if chunks.choice.logprobs is not None:
         return _stream_logprobs(chunks, run, field)
-    return token_events(chunks.choice, run, *split_chunk(chunks.chunk({field: SAMPLE_TEXT}, harms=ANSWER_HARMS)))
+    return chunks.token_events(run, {field: SAMPLE_TEXT}, ANSWER_HARMS)
 
 
 def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterator[Event]:

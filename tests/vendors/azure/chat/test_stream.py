@@ -1,8 +1,12 @@
 """Streamed chat answers of hand-written plans, byte by byte."""
 
+from dataclasses import replace
+
 import pytest
 
 from emulator.core.http import Mark
+from emulator.core.plan import Logprob, Plan
+from emulator.encoding.template_stream import TemplateStream
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, PROMPT_HARMS
 from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import (
@@ -18,6 +22,7 @@ from tests.vendors.azure.chat.plans import (
     say,
     stream,
 )
+from tests.vendors.azure.service import accept
 
 
 @pytest.mark.covers("azure/streams", "of maas")
@@ -165,3 +170,53 @@ def test_every_choice_finishes_and_one_carries_usage() -> None:
     plan = plan_of(say(("text", ["a", "b"])), say(("text", ["c"])))
     marks = [mark for _, _, _, mark in events_of(plan, "maas", n=2) if mark]
     assert marks == [Mark.FINISH, Mark.FINISH | Mark.USAGE, Mark.DONE]
+
+
+V1 = "/openai/v1/chat/completions"
+DATED = "/openai/deployments/gpt-4o/chat/completions?api-version="
+
+
+def padded_sizes(target: str, plan: Plan = HELLO, **fields: JSON) -> list[int | None]:
+    """Size of the noise of each chunk with a choice."""
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "stream": True, **fields}
+    events = accept(body, target).codec.stream(plan, REQUEST).events
+    parsed: JSON = [parse_json(data[6:]) for _, data, _, _ in events if data != b"data: [DONE]\n\n"]
+    found = [chunk for chunk in parsed if chunk["choices"]]
+    return [len(chunk["obfuscation"]) if "obfuscation" in chunk else None for chunk in found]
+
+
+@pytest.mark.parametrize("logprobs", [False, True])
+def test_chunks_are_padded(logprobs: bool) -> None:
+    plan = plan_of(say(("text", ["Hel", "lö", "."]), logprobs=(Logprob("x", -1.0),) * 3)) if logprobs else HELLO
+    assert padded_sizes(V1, plan, logprobs=logprobs) == [16, 13, 14, 15, 16]
+
+
+def test_chunks_of_calls_are_padded() -> None:
+    plan = plan_of(say(("call:f", ["{", "}"]), finish="tool_calls"))
+    assert padded_sizes(V1, plan, tools=[TOOL]) == [16, 16, 15, 15, 16]
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        (V1, {"include_obfuscation": False}),
+        (f"{DATED}2024-10-21", None),
+        (f"{DATED}2025-04-01-preview", {"include_usage": True}),
+        ("/models/chat/completions?api-version=2024-05-01-preview", None),
+    ],
+)
+def test_chunks_are_not_padded(target: str, options: JSON) -> None:
+    more = {} if options is None else {"stream_options": options}
+    assert set(padded_sizes(target, **more)) == {None}
+
+
+def test_padded_batches_are_the_events() -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
+    plan = plan_of(replace(say(("text", ["Hel", "lö", "."])), due=(0.0,) * 3))
+    events = accept(body, V1).codec.stream(plan, REQUEST).events
+    assert isinstance(events, TemplateStream)
+    batches = events.batches()
+    assert batches is not None
+    chunked = b"".join(piece for pieces, _, _ in batches for piece in pieces)
+    sizes = [b"%x\r\n%b\r\n" % (len(data), data) for _, data, _, _ in events]
+    assert chunked == b"".join(sizes)
