@@ -82,17 +82,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     report = session.config.stash.get(_REPORT, None)
     output = getattr(session.config, "workeroutput", None)
     if report is not None and output is not None:
-        output["emulator_calls"] = [report.calls, report.details]
+        output["emulator_calls"] = [report.calls, report.details, report.tests]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
     """Add the calls of a worker that ended; one that crashed sends none."""
     report = node.config.stash.get(_REPORT, None)  # type: ignore[attr-defined]  # a WorkerController
-    calls, details = getattr(node, "workeroutput", {}).get("emulator_calls", ((), ()))
+    calls, details, tests = getattr(node, "workeroutput", {}).get("emulator_calls", ((), (), ()))
     if report is not None:
         report.calls += calls
         report.details += details
+        report.tests += tests
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -365,6 +366,9 @@ def pytest_runtest_makereport(
     client = _find_client(item)
     if client is not None and report.failed:
         report.sections.append(("emulator", "\n".join(_describe(item, client, report))))
+    page = item.config.stash.get(_REPORT, None)
+    if page is not None and client is not None and (report.when == "call" or not report.passed):
+        page.tests.append({"name": report.nodeid, "outcome": report.outcome, "session": client.session_name})
     return report
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from emulator import start
 from emulator.control.auth import ControlAuth
+from emulator.core.json import as_array, as_object
 from tests.http_client import Running
-from tests.report_page import read_details
+from tests.report_page import read_details, read_run
 from tests.tools.docs.blocks import find_blocks
 
 ROOT = Path(__file__).parent.parent
@@ -174,11 +175,19 @@ def test_failed_test_reports_calls_and_writes_page(suite: pytest.Pytester) -> No
 def test_report_option_writes_calls_of_every_test(suite: pytest.Pytester) -> None:
     source = """
         def test_one(emulator): ask(emulator.url("databricks"), "Hello")
-        def test_two(emulator): ask(emulator.url("databricks"), "Goodbye")
+        def test_two(emulator):
+            ask(emulator.url("databricks"), "Goodbye")
+            assert False
         def test_none(): pass
     """
-    run(suite, source, "--emulator-report=pages/run.html").assert_outcomes(passed=3)
-    said = read_details((suite.path / "pages" / "run.html").read_text(encoding="utf-8"))
+    run(suite, source, "--emulator-report=pages/run.html").assert_outcomes(passed=2, failed=1)
+    page = (suite.path / "pages" / "run.html").read_text(encoding="utf-8")
+    tests = [as_object(test) for test in as_array(read_run(page)["tests"])]
+    assert [(test["name"], test["outcome"]) for test in tests] == [
+        ("test_it.py::test_one", "passed"),
+        ("test_it.py::test_two", "failed"),
+    ]
+    said = read_details(page)
     assert ['"content":"Hello"' in said[0], '"content":"Goodbye"' in said[1], len(said)] == [True, True, 2]
 
 

@@ -24,6 +24,7 @@ class Report:
 
     Fields:
         outcome: shown above the requests.
+        tests: name, outcome and session of each test.
         urls: base URL of each vendor.
         answers: responses of the control API by path; a view without its response is left out.
         calls: summary fields of each request as a JSON array of values.
@@ -34,6 +35,7 @@ class Report:
     outcome: str = ""
     urls: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, JSON] = field(default_factory=dict)
+    tests: list[JSON] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
 
@@ -48,7 +50,7 @@ class Report:
 
     def open_page(self) -> Iterator[str]:
         """Yield the page up to the first request."""
-        about: Object = {"version": __version__, "title": self.title, "outcome": self.outcome}
+        about: Object = {"version": __version__, "title": self.title, "outcome": self.outcome, "tests": self.tests}
         about |= {"fields": _SHORT, "together": TOGETHER}
         head = dump_text({**about, "urls": dict(self.urls), "answers": dict(self.answers)})
         yield from (_split()[0], _script("application/json", "saved"), escape(head[:-1]), ',"calls":[')

@@ -118,6 +118,7 @@ def test_running_and_waiting_calls_are_shown(look: Open) -> None:
             assert "running 1" in caption
             assert "waiting in the queue 2" in caption
             assert "open 3" in page.locator("figcaption", has_text="Calls").inner_text()
+        page.close()
 
 
 def test_open_calls_stand_above_the_list(look: Open) -> None:

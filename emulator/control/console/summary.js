@@ -22,15 +22,15 @@ const badness = (call) => (call.status === 0 ? 4 : call.status >= 500 ? 3 : isCu
 const worst = (calls) => [...calls].sort((one, other) => badness(other) - badness(one) || other.duration - one.duration).slice(0, 10);
 
 async function showSummary(main) {
-  const calls = store.calls, scenario = await ask(world("/scenario")).catch(() => null), rules = await ask(world("/rules")).catch(() => ({ rules: [] }));
+  const calls = store.calls, scenario = await ask(world("/scenario")).catch(() => null), rules = await ask(world("/rules")).catch(() => null);
   const card = (name, value, colour = "") => el("div", { className: "card" }, el("b", { className: colour }, value), name);
   if (!calls.length) { put(main, "summary", el("h2", {}, saved?.title ?? "Summary"), el("p", { className: "quiet" }, saved ? "No call was made." : "Waiting for the first call.")); return; }
   const times = calls.map((call) => call.time), from = Math.min(...times), to = Math.max(...calls.map((call) => call.time + call.duration));
   const failed = calls.filter(isFailed), cut = calls.filter(isCut), retried = calls.filter((call) => isRetry(call));
   const tokens = (some, field) => some.reduce((sum, call) => sum + call[field], 0);
-  const facts = [["scenario", scenario ? `${scenario.name}, hash ${scenario.hash}, seed ${scenario.seed}` : "–"], ["from", fullTime(from)], ["to", fullTime(to)], ["duration", ms(to - from)],
+  const facts = [...(scenario ? [["scenario", `${scenario.name}, hash ${scenario.hash}, seed ${scenario.seed}`]] : []), ["from", fullTime(from)], ["to", fullTime(to)], ["duration", ms(to - from)],
     ...(saved ? [["made by", `emulator ${saved.version}`]] : store.older ? [["of", "the calls that this page holds; older ones are in the journal"]] : [])];
-  const never = rules.rules.filter((rule) => !rule.hits).map((rule) => rule.name);
+  const never = (rules?.rules ?? []).filter((rule) => !rule.hits).map((rule) => rule.name);
   const tests = saved?.tests ?? [];
   put(main, "summary", el("h2", {}, saved?.title ?? "Summary"),
     el("dl", {}, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
@@ -43,7 +43,7 @@ async function showSummary(main) {
       ...key.split("\n"), count(some.length), count(some.filter(isFailed).length), spread(some.filter((call) => call.stream), (call) => call.ttft), spread(some, itlOf), spread(some, (call) => call.duration)]), "None."),
     el("h2", {}, "Failures"), table(["what", "by", "#calls", "first"], groupBy(calls.filter((call) => isFailed(call) || isCut(call)), (call) => `${isCut(call) ? `cut: ${call.faults.join(", ") || "client left"}` : call.error ?? call.status}\n${call.principal || "–"}`).map(([key, some]) => [...key.split("\n"), count(some.length), link(some.reduce((one, other) => other.time < one.time ? other : one))]), "No call failed."),
     el("h2", {}, "Tokens by principal"), table(["principal", "#calls", "#prompt", "#sent"], groupBy(calls, (call) => call.principal || "–").map(([name, some]) => [name, count(some.length), count(tokens(some, "prompt_tokens")), count(tokens(some, "sent_tokens"))]), ""),
-    el("h2", {}, "Rules that never matched"), rules.rules.length ? never.length ? el("ul", {}, never.map((name) => el("li", {}, name))) : el("p", { className: "good" }, "None: every rule matched at least once.") : el("p", { className: "quiet" }, "The scenario has no rules."),
+    rules && [el("h2", {}, "Rules that never matched"), rules.rules.length ? never.length ? el("ul", {}, never.map((name) => el("li", {}, name))) : el("p", { className: "good" }, "None: every rule matched at least once.") : el("p", { className: "quiet" }, "The scenario has no rules.")],
     el("h2", {}, "The ten worst calls"), table(["call", "result", "prompt", "rule", "#duration"], worst(calls).map((call) => [link(call), badges(call, true), call.prompt_line || `${call.method} ${call.path}`, call.rule ?? "–", ms(call.duration)]), ""),
     saved ? [el("h2", {}, calls.length > LISTED ? `The first ${count(LISTED)} of ${count(calls.length)} calls` : "All calls"), table(["call", "time", "prompt", "result", "#tokens", "#duration"], calls.slice(0, LISTED).map((call) => [link(call), fullTime(call.time), call.prompt_line || `${call.method} ${call.path}`, badges(call, true), `${call.prompt_tokens} → ${call.sent_tokens}`, ms(call.duration)]), "")] : null);
 }
