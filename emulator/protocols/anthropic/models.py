@@ -5,42 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, Object
+from emulator.core.json import Object
 from emulator.core.requests import Deployment
-from emulator.core.text import parse_integer
-from emulator.protocols.anthropic.request import error_parameter
+from emulator.protocols.anthropic.pages import list_page
 
 _CREATED = "2025-09-29T00:00:00Z"  # no source has the release dates of all
-_DEFAULT_LIMIT, _MAX_LIMIT = 20, 1000
 
 
 def build_list(deployments: Sequence[Deployment], query: Mapping[str, str]) -> Object:
-    """Return a page, as ``limit``, ``after_id`` and ``before_id`` select it."""
-    limit = _parse_limit(query.get("limit"))
-    names = [deployment.name for deployment in deployments]
-    start, end = 0, len(names)
-    if query.get("after_id") in names:
-        start = names.index(query["after_id"]) + 1
-    elif query.get("before_id") in names:
-        end = names.index(query["before_id"])
-        start = max(0, end - limit)
-    page = deployments[start : min(end, start + limit)]
-    data: list[JSON] = [build_model(deployment) for deployment in page]
-    return {
-        "data": data,
-        "has_more": start > 0 if "before_id" in query else start + len(page) < len(names),
-        "first_id": page[0].name if page else None,
-        "last_id": page[-1].name if page else None,
-    }
-
-
-def _parse_limit(given: str | None) -> int:
-    if given is None:
-        return _DEFAULT_LIMIT
-    limit = parse_integer(given) if given.isascii() and given.isdecimal() else 0
-    if not 1 <= limit <= _MAX_LIMIT:
-        raise error_parameter(f"limit: Input should be between 1 and {_MAX_LIMIT}", "limit")
-    return limit
+    """Return a page of models."""
+    return list_page([build_model(deployment) for deployment in deployments], query)
 
 
 def build_model(deployment: Deployment) -> Object:

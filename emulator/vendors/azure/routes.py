@@ -24,6 +24,7 @@ from emulator.vendors.azure.management.models import list_models, retrieve_model
 from emulator.vendors.azure.management.project import get_connection, get_deployment, list_connections, open_connection
 from emulator.vendors.azure.management.project import list_deployments as list_of_project
 from emulator.vendors.azure.models import list_deployments
+from emulator.vendors.azure.passthrough import message_batches
 from emulator.vendors.azure.passthrough.anthropic import count_tokens, parse_messages
 from emulator.vendors.azure.passthrough.anthropic import list_models as list_claude
 from emulator.vendors.azure.passthrough.anthropic import retrieve_model as retrieve_claude
@@ -78,6 +79,17 @@ VENDOR = Vendor(
                 ("GET", "/{conversation}/items", conversations.show_items),
                 ("GET", "/{conversation}/items/{item}", conversations.show_item),
                 ("DELETE", "/{conversation}/items/{item}", conversations.delete_item),
+            )
+        ),
+        *(
+            Endpoint(method=method, path=f"/anthropic/v1/messages/batches{route}", parse=parse, is_stateful=True)
+            for method, route, parse in (
+                ("POST", "", message_batches.create),
+                ("GET", "", message_batches.show_batches),
+                ("GET", "/{batch}", message_batches.retrieve),
+                ("GET", "/{batch}/results", message_batches.show_results),
+                ("POST", "/{batch}/cancel", message_batches.cancel),
+                ("DELETE", "/{batch}", message_batches.delete),
             )
         ),
         *(

@@ -58,7 +58,7 @@ def count_tokens(request: Request, service: AzureService) -> Response:
     parsed = _parse_request(request, service)
     validate_fields(parsed.fields, counts=True)
     (tokens,) = service.count_prompt(_parse_chat_request(parsed), parsed.deployment)
-    return _answer({"input_tokens": tokens}, request, service)
+    return answer_json({"input_tokens": tokens}, request, service)
 
 
 def _parse_request(request: Request, service: AzureService) -> ParsedRequest:
@@ -78,7 +78,7 @@ def _parse_chat_request(parsed: ParsedRequest) -> ChatRequest:
 
 def list_models(request: Request, service: AzureService) -> Response:
     """``GET /anthropic/v1/models``."""
-    return _answer(build_list(_list_claude(service), request.query), request, service)
+    return answer_json(build_list(_list_claude(service), request.query), request, service)
 
 
 def retrieve_model(request: Request, service: AzureService) -> Response:
@@ -87,7 +87,7 @@ def retrieve_model(request: Request, service: AzureService) -> Response:
     found = next((one for one in _list_claude(service) if one.name.casefold() == name.casefold()), None)
     if found is None:
         raise error_no_model(name)
-    return _answer(build_model(found), request, service)
+    return answer_json(build_model(found), request, service)
 
 
 def _list_claude(service: AzureService) -> list[Deployment]:
@@ -99,7 +99,7 @@ def _list_claude(service: AzureService) -> list[Deployment]:
     ]
 
 
-def _answer(body: Object, request: Request, service: AzureService) -> Response:
+def answer_json(body: Object, request: Request, service: AzureService) -> Response:
     name = ("request-id", draw_request_id(request))
     return Response(
         200,
