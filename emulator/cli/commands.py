@@ -373,6 +373,19 @@ def _run_fit(options: argparse.Namespace, settings: Settings) -> int:
     return fit([Path(file) for file in options.files], None if options.svg is None else Path(options.svg))
 
 
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
+    parser.add_argument("--format", choices=("har", "vcr", "exchanges"), default="har", help="of the output")
+    parser.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
+    parser.set_defaults(run=_run_export)
+
+
+def _run_export(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.export import export
+
+    return export(_find_url(options, settings), options.format, options.session, settings)
+
+
 def _add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="where to write (default: this one)")
     init.set_defaults(run=_run_init)
@@ -423,6 +436,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "report": ("write the recorded calls as one HTML page", _add_report),
     "record": ("record the calls to real services", _add_record),
     "import": ("import recordings and fixtures of other tools", _add_import),
+    "export": ("print the calls of a running emulator", _add_export),
     "diff": ("compare two recordings, or one and the emulator", _add_diff),
     "fit": ("print the latency of measured calls as a scenario has it", _add_fit),
     "health": ("check whether a running emulator is ready", _add_health),

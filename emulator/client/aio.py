@@ -74,6 +74,7 @@ class AsyncEmulatorClient(BaseClient):
     assert_no_unused_rules = _awaiting(steps.assert_no_unused_rules)
     metrics = _awaiting(steps.metrics)
     report = _awaiting(steps.report)
+    har = _awaiting(steps.har)
 
     async def close(self) -> None:
         """End the client's session, if any, and close its connections."""

@@ -421,6 +421,12 @@ def report(target: Target, /, title: str = "emulator report", outcome: str = "")
     return (yield from ask("POST", "/report", body={**target.query, "title": title, "outcome": outcome})).read_text()
 
 
+def har(target: Target, /) -> Steps[str]:
+    """Return the stored calls as a HAR 1.2 document."""
+    query = {**target.query, "format": "har", "limit": 10_000}
+    return (yield from ask("GET", "/requests", query)).read_text()
+
+
 def metrics(target: Target, /) -> Steps[str]:
     """Return the metrics in the Prometheus text format."""
     return (yield from ask("GET", "/metrics")).read_text()

@@ -71,6 +71,7 @@ class EmulatorClient(BaseClient):
     assert_no_unused_rules = _blocking(steps.assert_no_unused_rules)
     metrics = _blocking(steps.metrics)
     report = _blocking(steps.report)
+    har = _blocking(steps.har)
 
     def close(self) -> None:
         """End the client's session, if any, and close its connections."""

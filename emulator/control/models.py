@@ -366,6 +366,10 @@ class RequestsQuery(Filters):
         "this request.",
     )
     detail: Flag = Field(default="false", description="Each call whole, as `/requests/{id}` gives it.")
+    format: Literal["json", "har"] = Field(
+        default="json",
+        description="har: a HAR 1.2 document in place of the list; each call has `_vendor` and `_session`.",
+    )
 
 
 class RequestShown(ResponseModel):

@@ -389,6 +389,8 @@ class CallRecord:
         if raw is not None and not has_credential(raw, tokens):
             payload.raw = raw[: self.sent.size]
             payload.fault_sites = tuple([strike for strike in response.fault_sites if strike.at <= self.sent.size])
+        if self.sent.whole:
+            payload.encode_stream = response.encode_stream
         if self.stream or raw is not None:
             payload.writes = thin_out(self.sent.dues, self.sent.lateness)
         if self._has_ended_early and planned is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
-from emulator.core.http import Headers, Request, Response
+from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.core.quota import Balance
 from emulator.core.storage import LocalState
@@ -74,7 +75,13 @@ class Explainer:
         response = call.codec.stream(plan, request) if call.stream else call.codec.render(plan, request)
         rule = None if match.rule is None else match.rule.name
         headers = (*response.headers, *build_own_headers(request.key, rule))
-        return RecordedResponse(headers, response.body if isinstance(response, Response) else None, plan.choices[0])
+        if isinstance(response, Response):
+            return RecordedResponse(headers, response.body, plan.choices[0])
+        return RecordedResponse(headers, None, plan.choices[0], encode_stream=partial(_join_events, response))
+
+
+def _join_events(response: StreamingResponse) -> bytes:
+    return b"".join([event[1] for event in response.events])
 
 
 def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan, most: int) -> bool:

@@ -121,7 +121,7 @@ def read_har(value: JSON, file: str, vendor: str) -> Found:
         if str(request.get("method")) in ("OPTIONS", "CONNECT"):
             found.lost.append(f"{place}: {request.get('method')} is of the browser, not of the service")
             continue
-        exchange = _build(place, found, str(request.get("url", "")), vendor)
+        exchange = _build(place, found, str(request.get("url", "")), vendor or str(entry.get("_vendor") or ""))
         if exchange is None:
             continue
         exchange.method = str(request.get("method", "GET"))

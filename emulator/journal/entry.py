@@ -83,6 +83,7 @@ class RecordedResponse:
         body: of a response in one piece.
         choice: the first one of the plan.
         raw: bytes of a response with faults; ``fault_sites``: where the faults changed it.
+        encode_stream: returns the bytes of a stream; absent: it cannot be made again.
     """
 
     headers: Headers = ()
@@ -90,6 +91,7 @@ class RecordedResponse:
     choice: Choice | None = None
     raw: bytes | None = None
     fault_sites: tuple[FaultSite, ...] = ()
+    encode_stream: Callable[[], bytes] | None = None
 
 
 class EntryExplainer(Protocol):
@@ -181,6 +183,7 @@ class Payload:
         tool_calls: pairs of name and arguments.
         raw: bytes sent of a body that faults changed; may be truncated.
         fault_sites: positions in ``raw`` that faults changed, in order of the faults.
+        encode_stream: returns the bytes of a stream that was sent whole; absent: they cannot be made again.
         writes: of a stream, pairs of due and actual time in seconds after admission; see :func:`thin_out`.
         request_cut, response_cut: the body was truncated.
         size: bytes that count against the payload limit.
@@ -194,6 +197,7 @@ class Payload:
     tool_calls: tuple[tuple[str, str], ...] = ()
     raw: bytes | None = None
     fault_sites: tuple[FaultSite, ...] = ()
+    encode_stream: Callable[[], bytes] | None = None
     writes: Sequence[tuple[float, float]] = ()
     request_cut: bool = False
     response_cut: bool = False

@@ -312,6 +312,16 @@ class _Parser:
         return ExchangeError(f"{self._source}:{min(self._at, len(self._lines))}: {reason}")
 
 
+def parse_exchanges(text: str, source: str = "<string>") -> list[Exchange]:
+    """Parse a file of one exchange or several.
+
+    Raises:
+        ExchangeError: a line does not fit.
+    """
+    parts = re.split(r"(?m)^(?=exchange \d+$)", text)
+    return [parse_exchange(part, source) for part in ([*filter(str.strip, parts)] or parts)]
+
+
 def list_files(folder: Path) -> list[Path]:
     """Return the exchange files of a folder and of those below it, in the order they were recorded."""
     return sorted(folder.rglob(f"*{SUFFIX}"))
@@ -325,4 +335,4 @@ def load_folder(folder: Path) -> list[Exchange]:
         OSError: a file cannot be read.
     """
     files = [folder] if folder.is_file() else list_files(folder)
-    return [parse_exchange(file.read_text(encoding="utf-8"), str(file)) for file in files]
+    return [each for file in files for each in parse_exchanges(file.read_text(encoding="utf-8"), str(file))]

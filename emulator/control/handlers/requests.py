@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from emulator.control import models
 from emulator.control.filters import Filter, compile_filters
+from emulator.control.har import write_har
 from emulator.control.serialize import show_request, show_response
 from emulator.control.verify import Verification
 from emulator.control.watcher import JournalWatcher
@@ -34,6 +35,8 @@ class RequestHandlers:
         else:
             found = await self._wait(matches, query.since, parse_duration(query.wait))
         some = found[-query.limit :] if query.since is None else found[: query.limit]
+        if query.format == "har":
+            return write_har(some)
         return _write_each(some, len(found), _show_whole if query.detail == "true" else show_short)
 
     async def _find(self, matches: Filter, since: int | None) -> list[JournalItem]:

@@ -1,0 +1,41 @@
+"""``emulator export``: the journal of a running emulator as HAR, as a vcrpy cassette, or as exchanges."""
+
+from __future__ import annotations
+
+import json
+import sys
+from warnings import catch_warnings, simplefilter
+
+from emulator.cli.trust import choose_trust
+from emulator.client import EmulatorClient, EmulatorError
+from emulator.client.exposure import TokenExposedWarning
+from emulator.client.request import build_token_header
+from emulator.core.text import escape
+from emulator.imports.cassettes import read_har
+from emulator.imports.export import format_cassette, format_exchanges
+from emulator.settings import Settings
+
+
+def export(url: str, form: str, session: str, settings: Settings) -> int:
+    """Print the journal; return 1 if no emulator responds. What the format cannot hold is listed."""
+    try:
+        text = _fetch(url, session, settings)
+    except (EmulatorError, OSError, ValueError) as error:
+        print(f"no export: {escape(str(error))}", file=sys.stderr)
+        return 1
+    if form == "har":
+        print(text)
+        return 0
+    found = read_har(json.loads(text), "journal", "")
+    for line in found.lost:
+        print(f"not carried over: {escape(line)}", file=sys.stderr)
+    print((format_cassette if form == "vcr" else format_exchanges)(found.exchanges), end="")
+    return 0
+
+
+def _fetch(url: str, session: str, settings: Settings) -> str:
+    headers = build_token_header(None)
+    with catch_warnings():
+        simplefilter("ignore", TokenExposedWarning)
+        with EmulatorClient(url, tls=choose_trust(url, settings, has_token=bool(headers))) as client:
+            return client.session(session).har() if session else client.har()

@@ -1,0 +1,45 @@
+"""The journal as HAR, as a vcrpy cassette and as exchanges."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from emulator import start
+from emulator.cli import main
+from emulator.imports.cassettes import read_cassette
+from emulator.recording.exchange import parse_exchanges
+from tests.client.app import MODEL, PATH, ask
+from tests.untyped_json import JSON
+
+FAULT: JSON = {"name": "cut", "when": {"prompt": "cut"}, "faults": [{"type": "truncate", "after_tokens": 2}]}
+
+
+@pytest.mark.covers("language/commands", "export")
+def test_journal_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with start(rules=[FAULT]) as emulator:
+        url = emulator.url("databricks")
+        assert ask(url, max_tokens=5) == ask(url, "cut", stream=True) == ask(url, stream=True, max_tokens=3) == 200
+        assert ask(url, "wrong", max_tokens=-1) == 400
+        printed = {}
+        for form in ("har", "vcr", "exchanges"):
+            assert main(["export", "--url", emulator.front, "--format", form]) == 0
+            printed[form] = capsys.readouterr().out
+        bodies = [entry.response.body for entry in emulator.requests(limit=10)]
+    entries = json.loads(printed["har"])["log"]["entries"]
+    assert [(each["_vendor"], each["response"]["status"]) for each in entries] == [
+        ("databricks", s) for s in (200, 200, 200, 400)
+    ]
+    assert "dapi-app" not in "".join(printed.values())
+    exchanges = parse_exchanges(printed["exchanges"])
+    assert [each.target for each in exchanges] == [PATH] * 4
+    assert json.loads(exchanges[0].request_body)["model"] == MODEL
+    assert exchanges[2].body.endswith(b"data: [DONE]\n\n")
+    assert json.loads(exchanges[0].body) == bodies[0]
+    assert read_cassette(yaml.safe_load(printed["vcr"]), "x", "").exchanges[3].status == 400
+
+
+def test_export_of_nothing_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--url", "http://127.0.0.1:1"]) == 1
+    assert "no export: " in capsys.readouterr().err
