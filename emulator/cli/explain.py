@@ -113,7 +113,7 @@ def _find_match(results: tuple[RuleResult, ...]) -> str | None:
 def _as_text(results: tuple[RuleResult, ...], refusal: str | None, reason: str) -> list[str]:
     lines = [describe(result) for result in results]
     if _find_match(results) is None:
-        lines.append("No rule takes it." if results or refusal is None else "No rule is asked.")
+        lines.append("No rule matched." if results or refusal is None else "No rules apply.")
     if refusal is not None:
         lines.append(f"It is refused: {refusal}{reason and f'; {reason}'}.")
     return lines

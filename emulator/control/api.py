@@ -256,7 +256,8 @@ def _read_query(http: IncomingRequest, route: Route) -> BaseModel:
         return route.query.model_validate(dict(pairs))
     except ValidationError as error:
         known = ", ".join(route.query.model_fields) or "none"
-        detail = f"{_describe(error, dict(pairs), route.query)}. Known parameters: {known}"
+        said = _describe(error, dict(pairs), route.query)
+        detail = said if "there are " in said else f"{said}. Known parameters: {known}"
         raise ProblemError(400, "Bad query", detail) from None
 
 

@@ -266,7 +266,7 @@ class RequestEntry(ResponseModel):
     attempt: int = Field(description="Which attempt it is among equal requests of its session, from 1.")
     retry_of: str | None = Field(description="The attempt before.")
     retries: int = Field(description="How many equal requests came after.")
-    rule: str | None = Field(description="Which rule took it.")
+    rule: str | None = Field(description="Which rule matched.")
     faults: list[str] = Field(description="What bent the answer, in order.")
     error: str | None = Field(description="Kind of refusal.")
     finish_reason: str | None
@@ -286,7 +286,7 @@ class RequestEntry(ResponseModel):
     traceparent: str | None = Field(default=None, description="The trace that the client named.")
     prompt_line: str = Field(default="", description="First line of the user's last message, or of the input.")
     summary: str = Field(
-        description="Which rule took it, or why none did, in one line; an event among many does not name the nearest."
+        description="Which rule matched, or why none did, in one line; an event among many does not name the nearest."
     )
 
 
@@ -500,7 +500,7 @@ class Calls(When):
 
     status: Number | None = Field(default=None, description="HTTP status; 0: it ended without an answer.")
     error: Names | None = Field(default=None, description="Kind of refusal.", examples=["rate_limited"])
-    rule: Names | None = Field(default=None, description="The rule that took it.")
+    rule: Names | None = Field(default=None, description="The rule that matched.")
     fault: Names | None = Field(default=None, description="A fault among those that bent the answer.")
     attempt: Number | None = Field(default=None, description="Which attempt it is among equal requests, from 1.")
     retries: Number | None = Field(default=None, description="How many equal requests came after.")

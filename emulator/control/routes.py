@@ -165,7 +165,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/requests/{id}",
-        summary="One call whole: what was sent and said, and why which rule took it.",
+        summary="One call whole: what was sent and said, and why which rule matched.",
         action="get_request",
         is_of_journal=True,
         query=models.RequestQuery,

@@ -30,14 +30,14 @@ def describe(verdict: RuleResult, *, loggable: bool = False) -> str:
     """Describe the result of one rule; ``loggable``: without content of prompt, headers, query and body."""
     if verdict.failed is None:
         drawn = "" if verdict.draw is None else f" (drew {verdict.draw:.6f})"
-        return f"{verdict.rule!r}: takes it{drawn}."
+        return f"{verdict.rule!r}: matched{drawn}."
     found = verdict.loggable if loggable else verdict.detail
     detail = f" ({found})" if found else ""
     return f"{verdict.rule!r}: {verdict.failed} does not hold{detail}."
 
 
-UNTAKEN = "No rule takes it."
-_FORGOTTEN = "No rule takes it; the request is no longer kept."
+UNTAKEN = "No rule matched."
+_FORGOTTEN = "No rule matched; the request is no longer kept."
 _MAX_WRITES = 200  # of one stream that are stored
 
 
@@ -358,8 +358,8 @@ class JournalEntry:
         if self.hint:
             return self.hint
         if self.rule is not None:
-            return f"{self.rule!r} took it."
+            return f"{self.rule!r} matched."
         if self.evidence is not None and self.evidence.match is None:
-            refused = f"Refused before any rule was asked: {self.error}." if self.error else "No rule was asked."
+            refused = f"Refused before the rules: {self.error}." if self.error else "No rules apply."
             return f"{UNTAKEN} {describe_nearest(())}" if self.error == "unmatched" else refused
         return None

@@ -49,7 +49,7 @@ def test_explain_reports_matching_rule_and_failed_facets(
     assert (said["rule"], [word["failed"] for word in said["explanation"]]) == (rule, failed)
     assert main(["explain", path, str(request)]) == 0
     text = capsys.readouterr().out
-    assert "takes it" in text
+    assert "matched" in text
     if "probability" in rules:
         assert "drew 0." in text
 
@@ -93,8 +93,8 @@ def test_explain_names_refusing_limit(
     request.write_text(json.dumps({**REQUEST, "body": asked}))
     path = scenario(f"version: 1\nlimits: [{{unit: output_tokens, amount: {amount}, window: 60s}}]\n")
     assert main(["explain", path, str(request)]) == 0
-    refused = f"No rule is asked.\nIt is refused: rate_limited; {says}.\n"
-    assert capsys.readouterr().out == (refused if says else "No rule takes it.\n")
+    refused = f"No rules apply.\nIt is refused: rate_limited; {says}.\n"
+    assert capsys.readouterr().out == (refused if says else "No rule matched.\n")
     assert main(["explain", path, str(request), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["why"] == (says or None)
 
@@ -105,4 +105,4 @@ def test_explain_reports_vendor_refusal_before_rules(
     request = tmp_path / "request.json"
     request.write_text('{"vendor": "databricks", "path": "/serving-endpoints/chat/completions", "body": {}}')
     assert main(["explain", scenario("version: 1\nrules: [{name: a, pass: true}]\n"), str(request)]) == 0
-    assert capsys.readouterr().out == "No rule is asked.\nIt is refused: unauthenticated.\n"
+    assert capsys.readouterr().out == "No rules apply.\nIt is refused: unauthenticated.\n"

@@ -22,7 +22,7 @@ limits: [{unit: tokens, amount: 5000, window: 1m}]
     ("arguments", "says", "never"),
     [
         pytest.param(["Do rivers end?", "--stream"], ["  stream  →  200", "disconnect", "▲ cut here"], [], id="cut"),
-        pytest.param(["What are tides?"], ["→  429 rate_limited", "'busy' took it."], [], id="refused"),
+        pytest.param(["What are tides?"], ["→  429 rate_limited", "'busy' matched."], [], id="refused"),
         pytest.param(["rain?"], ["→  200", "One.\nTwo.", "TTFT     2.000 s", "✗ 'rivers'"], ["\\n"], id="a reply"),
         pytest.param(["hail?", "--vendor", "tgi"], ["tgi  ", "→  200", "The nearest is"], [], id="another vendor"),
         pytest.param(["hail?", "--model", "databricks-gte-large-en"], ["databricks-gte-large-en"], [], id="a model"),

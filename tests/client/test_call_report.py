@@ -34,7 +34,7 @@ def test_call_report_lists_each_call_with_reason_if_unmatched(session: EmulatorC
         f"  # POST {PATH} 200  rule 'yes'  … s",
         f"  # POST {PATH} 501  unmatched  … s",
     ]
-    assert plain[5].startswith("      No rule takes it. The nearest is ")
+    assert plain[5].startswith("      No rule matched. The nearest is ")
     assert plain[6] == f"  # POST /nowhere{PATH} 404  not_found  … s"
     assert len(plain) == 8
     assert describe_unmatched(session.requests(error="unmatched")).startswith("1 call matches no rule, and the scen")

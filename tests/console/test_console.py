@@ -74,7 +74,7 @@ def test_keyboard_opens_and_closes_call(look: Open, emulator_at_work: EmulatorCl
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     detail = page.locator("#detail")
-    detail.get_by_text("'busy': takes it").wait_for()
+    detail.get_by_text("'busy': matched").wait_for()
     text = detail.inner_text()
     assert "#2 POST" in text
     assert "'greets': prompt does not hold" in text

@@ -305,11 +305,11 @@ rules:
 @pytest.mark.parametrize(
     ("rules", "prompt", "summary"),
     [
-        pytest.param(THROTTLED, "Hello", "'greets' took it.", id="a rule took it"),
+        pytest.param(THROTTLED, "Hello", "'greets' matched.", id="a rule took it"),
         pytest.param(
-            THROTTLED, "Hi", "No rule takes it. The nearest is 'greets': prompt does not hold", id="none took it"
+            THROTTLED, "Hi", "No rule matched. The nearest is 'greets': prompt does not hold", id="none took it"
         ),
-        pytest.param("", "Hi", "No rule was asked.", id="there are none"),
+        pytest.param("", "Hi", "No rules apply.", id="there are none"),
         pytest.param(THROTTLED, None, "Toy has no such path", id="the vendor refused it first"),
     ],
 )
@@ -490,7 +490,7 @@ async def test_strict_refusal_mentions_missing_rules(start: Start) -> None:
     running = await start("strict: true\n", vendors=[TOY])
     assert "There are no rules." in (await ask(running)).body.decode()
     (unmatched,) = (await control(running, "GET", "/requests?status=501")).json()["requests"]
-    assert unmatched["summary"] == "No rule takes it. There are no rules."
+    assert unmatched["summary"] == "No rule matched. There are no rules."
 
 
 # Metrics and OpenAPI

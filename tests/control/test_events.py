@@ -211,9 +211,9 @@ async def test_nearest_rule_is_omitted_for_many_calls(start: Start, calls: int, 
     async with Viewer(running, "?since=0") as viewer:
         reported = [(await viewer.event())[1]["summary"] for _ in range(calls + 1)]
     nearest = "" if brief else " The nearest is 'greets': prompt does not hold"
-    assert all(str(text).startswith(f"No rule takes it.{nearest}") for text in reported[:-1])
+    assert all(str(text).startswith(f"No rule matched.{nearest}") for text in reported[:-1])
     assert all(("nearest" in str(text)) != brief for text in reported[:-1])
-    assert reported[-1] == "'greets' took it."
+    assert reported[-1] == "'greets' matched."
 
 
 @pytest.mark.slow

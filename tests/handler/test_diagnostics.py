@@ -138,7 +138,7 @@ async def test_hint_names_every_vendor_with_path(start: Start) -> None:
             "no deployment `llama4`; did you mean `llama3`?",
             id="refused as a parameter",
         ),
-        pytest.param("/strict", {}, "Refused before any rule was asked: invalid_parameter.", id="no name at all"),
+        pytest.param("/strict", {}, "Refused before the rules: invalid_parameter.", id="no name at all"),
     ],
 )
 async def test_hint_for_missing_deployment(start: Start, target: str, body: JSON, says: str) -> None:
@@ -201,7 +201,7 @@ async def test_hint_for_missing_key_and_wrong_method(start: Start) -> None:
 
 async def test_injected_error_gets_no_hint(start: Start) -> None:
     running = await start("rules: [{name: gone, error: {kind: not_found}}]\n", vendors=[OTHER])
-    assert await hint(running, "other", "/v1/llama3/invoke") == "'gone' took it."
+    assert await hint(running, "other", "/v1/llama3/invoke") == "'gone' matched."
 
 
 # Headers of our own

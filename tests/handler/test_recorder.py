@@ -179,4 +179,4 @@ async def test_entry_does_not_retain_scenario(start: Start, scenario: str) -> No
     await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
     trace.drop_payload()
     assert len(find_all(running)) == before
-    assert (entry.rule, trace.load().summary) == ("fixed", "'fixed' took it.")
+    assert (entry.rule, trace.load().summary) == ("fixed", "'fixed' matched.")

@@ -64,7 +64,7 @@ async def test_to_list_a_call_its_answer_is_not_made_once_more(start: Start, str
     assert slip.entry is None
     glanced = {name: getattr(slip.without_payload(), name) for name in RequestEntry.model_fields}
     assert glanced == {name: getattr(slip.load(), name) for name in RequestEntry.model_fields}
-    assert glanced["summary"] == "No rule was asked."
+    assert glanced["summary"] == "No rules apply."
 
 
 async def whole(running: Running, answer: Answer, session: str = "") -> Object:
@@ -107,7 +107,7 @@ async def test_record_shows_the_bytes_sent(start: Start, change: Change, stream:
         entry = await whole(running, answer)
         compare(entry, answer, body)
         assert (entry["attempt"], entry["retries"]) == (number + 1, 1 - number)
-        assert (entry["summary"], entry["explanation"], entry["principal"]) == ("No rule was asked.", [], "default")
+        assert (entry["summary"], entry["explanation"], entry["principal"]) == ("No rules apply.", [], "default")
 
 
 @pytest.mark.covers("promises/verification", "a call of the fast path")

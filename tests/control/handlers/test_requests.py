@@ -59,7 +59,7 @@ async def test_short_entry_has_contract_fields_in_order(toy: Running) -> None:
     (entry,) = (await control(toy, "GET", "/requests")).json()["requests"]
     assert list(entry) == CONTRACT.split()
     assert (entry["vendor"], entry["operation"], entry["principal"]) == ("toy", "chat", "default")
-    assert (entry["rule"], entry["summary"], entry["whole"]) == ("greets", "'greets' took it.", True)
+    assert (entry["rule"], entry["summary"], entry["whole"]) == ("greets", "'greets' matched.", True)
 
 
 @pytest.mark.covers("promises/journal", "every field filters")
@@ -98,7 +98,7 @@ def test_every_short_entry_field_is_filter() -> None:
         pytest.param("attempt=1&retries=0&retry_of=&status=400", ["two"], id="attempts"),
         pytest.param("finish_reason=length", ["one"], id="why it ends"),
         pytest.param("completion_tokens=3&sent_tokens=3", ["one", "bend"], id="tokens"),
-        pytest.param("summary='greets'%20took%20it.", ["Hello", "Hello"], id="the summary"),
+        pytest.param("summary='greets'%20matched.", ["Hello", "Hello"], id="the summary"),
         pytest.param("since=3", ["Hello", "bend"], id="what came since"),
         pytest.param("since=1&limit=2", ["one", "two"], id="the first two since"),
         pytest.param("since=5", [], id="nothing came since"),
@@ -477,7 +477,7 @@ async def test_unstored_payload_is_marked(start: Start, scenario: str) -> None:
     assert (request["kept"], request["body"], request["bytes"]) == (False, None, len('{"prompt": "one", "max": 3}'))
     assert (response["kept"], response["text"]) == (False, None)
     assert detail["explanation"] == []
-    assert detail["summary"] == "No rule takes it; the request is no longer kept."
+    assert detail["summary"] == "No rule matched; the request is no longer kept."
 
 
 @pytest.mark.covers("promises/sessions", "its calls by id")
