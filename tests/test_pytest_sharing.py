@@ -1,5 +1,6 @@
 """What tests share with the pytest plugin: markers, a session for several, unused rules, one report of many workers."""
 
+import re
 from textwrap import dedent
 
 import pytest
@@ -34,14 +35,24 @@ def test_a_missing_file_and_a_mistake_are_told_without_frames(suite: pytest.Pyte
 
         @pytest.mark.emulator(rules=[{"name": "a", "pass": True}, {"name": "a", "pass": True}])
         def test_twice(emulator): pass
+
+        def test_loaded(emulator):
+            emulator.load({"rules": [{"name": "a", "eror": {}}]})
+
+        def test_helper(emulator):
+            emulator.fault("stal")
+
+        def test_vendor(emulator):
+            emulator.url("nowhere")
     """
     result = run(suite, source)
-    result.assert_outcomes(errors=3)
+    result.assert_outcomes(errors=3, failed=3)
     text = result.stdout.str()
     assert f"there is no scenario scenarios/nowhere.yaml; looked for {suite.path}/scenarios/nowhere.yaml and" in text
     assert "rules[0].eror: unknown key; did you mean error?" in text
     assert "rules[1].name: the name is taken by another rule" in text
-    assert "pytest_plugin.py" not in text
+    frames = re.findall(r"^(\S+\.py):\d+: ", text, re.MULTILINE)
+    assert set(frames) == {"test_it.py"}  # the tracebacks end in the test
 
 
 @pytest.mark.covers("promises/plugin", "rules that took no call")

@@ -65,6 +65,7 @@ class Reply:
         Raises:
             EmulatorError: the status is an error, or the body does not fit the model.
         """
+        __tracebackhide__ = True
         if not self.is_success:
             raise self.to_error()
         try:

@@ -35,6 +35,7 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
         ScenarioError: a source is not YAML, or two sources set a key differently.
         OSError: a file cannot be read.
     """
+    __tracebackhide__ = True
     documents = []
     for source in sources:
         documents.append((yield from _read(source)))

@@ -41,6 +41,7 @@ def url(target: Target, /, vendor: str, via: Via | None = None) -> Steps[str]:
             Default: ``port`` with a session, else ``root``; ``path`` if the front port is mapped, as other ports are
             not reachable then.
     """
+    __tracebackhide__ = True
     way = via or target.via or (yield from _choose_via(target))
     if way == "path":
         return (yield from _find_path(target, vendor))
@@ -61,6 +62,7 @@ def _choose_via(target: Target) -> Steps[Via]:
 
 
 def _find_path(target: Target, vendor: str) -> Steps[str]:
+    __tracebackhide__ = True
     served = (yield from scenario(target)).vendors
     if vendor not in served:
         raise _not_served(vendor, served)
@@ -68,6 +70,7 @@ def _find_path(target: Target, vendor: str) -> Steps[str]:
 
 
 def _find_root(target: Target, vendor: str) -> Steps[str]:
+    __tracebackhide__ = True
     urls = (yield from ask("GET", "/ready")).read(Ready).urls
     if vendor not in urls:
         raise _not_served(vendor, [name for name in urls if name != "front"])
@@ -96,6 +99,7 @@ def load(target: Target, /, *sources: Source, **keys: JSON) -> Steps[ScenarioSta
     Raises:
         ScenarioError: it has mistakes; the previous scenario stays active.
     """
+    __tracebackhide__ = True
     document = yield from compose(sources, keys)
     return (yield from _put(target, document))
 
@@ -106,6 +110,7 @@ def _as_json(filters: Filters) -> dict[str, JSON]:
 
 def add_rule(target: Target, /, rule: Mapping[str, object], first: bool = True) -> Steps[ScenarioState]:
     """Add a rule before or after the others; counters and quotas begin again."""
+    __tracebackhide__ = True
     state = yield from scenario(target)
     document = complete(state.document, state.name)
     rules = document.get("rules") or ()
@@ -116,6 +121,7 @@ def add_rule(target: Target, /, rule: Mapping[str, object], first: bool = True) 
 
 
 def _put(target: Target, document: Document) -> Steps[ScenarioState]:
+    __tracebackhide__ = True
     reply = yield from ask("PUT", "/scenario", target.query, document.data)
     problem = None if reply.is_success else reply.read_problem()
     if problem is not None and problem.errors:
@@ -147,6 +153,7 @@ def reply(
         ScenarioError: it is no rule.
         EmulatorError: a function needs an emulator in this process.
     """
+    __tracebackhide__ = True
     if callable(text):
         raise EmulatorError("a function as reply needs an emulator in this process: start(), or the fixture's own")
     given = keys if text is None else {"text": text, **keys}
@@ -173,6 +180,7 @@ def refuse(
     Raises:
         ScenarioError: it is no rule.
     """
+    __tracebackhide__ = True
     return (yield from _add(target, {"error": {"kind": kind, **keys}}, when, times, name or kind))
 
 
@@ -196,6 +204,7 @@ def fault(
     Raises:
         ScenarioError: it is no rule.
     """
+    __tracebackhide__ = True
     given = {"type": type_, **{key.rstrip("_"): value for key, value in keys.items()}}
     return (yield from _add(target, {"faults": [given]}, when, times, name or type_))
 
@@ -222,6 +231,7 @@ def outage(
         ScenarioError: it is no rule.
         ValueError: a duration is malformed.
     """
+    __tracebackhide__ = True
     begin = parse_duration(after)  # adding a rule restarts scenario time
     times = {"between": [f"{begin:.6f}s", f"{begin + parse_duration(for_):.6f}s"]}
     return (yield from _add(target, {"error": {"kind": kind}}, when, times, name or "outage"))
@@ -235,6 +245,7 @@ def _add(
     name: str,
 ) -> Steps[ScenarioState]:
     """Add a rule before the others, with a number behind its name if that is taken."""
+    __tracebackhide__ = True
     taken = (yield from scenario(target)).rules
     number = next(n for n in range(1, len(taken) + 2) if _number(name, n) not in taken)
     rule: dict[str, object] = {"name": _number(name, number), **outcome}
@@ -319,6 +330,7 @@ def last(target: Target, /, **filters: Unpack[Filters]) -> Steps[RequestDetail]:
 
 def explain(target: Target, /, request: RequestEntry | str) -> Steps[RequestDetail]:
     """Return one call, by entry or id, with its request, its response and the result of each rule."""
+    __tracebackhide__ = True
     name = request if isinstance(request, str) else request.id
     session = target.query if isinstance(request, str) else {"session": request.session}
     return (yield from ask("GET", f"/requests/{quote(name, safe='')}", session)).read(RequestDetail)
