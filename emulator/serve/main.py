@@ -52,8 +52,9 @@ def _supervise(settings: Settings, port_file: PortFile) -> int:
     if prepared is None:
         return 2
     configure_logging(settings.log_level, settings.log_format)
-    if sys.platform == "darwin":
-        log.warning("--workers: macOS gives every connection to the worker that listened last; use --workers 1")
+    warning = find_workers_warning(sys.platform)
+    if warning is not None:
+        log.warning("%s", warning)
     ports = {**_number_ports(settings.port), **prepared.built.runtime.active.apps.planes}
     try:
         with reserved(settings.host, ports) as shared:
@@ -61,6 +62,13 @@ def _supervise(settings: Settings, port_file: PortFile) -> int:
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
+
+
+def find_workers_warning(system: str) -> str | None:
+    """Return why several workers are of no use on a system. Source: LWN 601711."""
+    if system != "darwin":
+        return None
+    return "--workers: macOS gives every connection to the worker that listened last; use --workers 1"
 
 
 def _number_ports(front: int) -> Mapping[str, int]:

@@ -5,7 +5,7 @@ from tests.tools.vocabulary.make import render
 
 
 def test_stored_vocabulary_matches_generator_output() -> None:
-    assert VOCABULARY.read_bytes().decode() == render()
+    assert VOCABULARY.read_text(encoding="utf-8") == render()
 
 
 def test_longest_piece_lengths_match_pieces() -> None:

@@ -12,6 +12,7 @@ import io
 import os
 import signal
 import socket
+import ssl
 import sys
 import warnings
 from collections.abc import Callable
@@ -62,6 +63,7 @@ def simulate(name: str) -> None:
                 delattr(owner, attribute)
         for attribute in ("memfd_create", "mkfifo"):
             delattr(os, attribute)
+        ssl.enum_certificates = lambda store: ()  # type: ignore[attr-defined]
         io._WindowsConsoleIO = _Console  # type: ignore[attr-defined]
         _Policy.make = staticmethod(LOOPS[name])
         with warnings.catch_warnings():

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 
 import pytest
 
@@ -15,7 +16,11 @@ def test_allow_connections_raises_open_file_limit() -> None:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, before[1]), before[1]))
         allow_connections()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1], 2**20)
+        raised = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if sys.platform == "darwin":  # its kernel allows no more than OPEN_MAX or kern.maxfilesperproc
+            assert raised >= min(before[1], 10_240)
+        else:
+            assert raised == min(before[1], 2**20)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 

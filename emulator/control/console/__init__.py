@@ -16,7 +16,8 @@ def read_page() -> bytes:
     """Return the page as it is served."""
     folder = files(__name__)
     page = folder.joinpath("console.html").read_bytes()
-    return _PART.sub(lambda found: folder.joinpath(found[1].decode()).read_bytes(), page)
+    whole = _PART.sub(lambda found: folder.joinpath(found[1].decode()).read_bytes(), page)
+    return whole.replace(b"\r\n", b"\n")  # of a checkout on Windows; browsers hash scripts with LF
 
 
 @cache
