@@ -80,6 +80,8 @@ def _limit_like_darwin() -> None:
 
     from tests.platforms.loops import count_unacknowledged
 
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, _MAX_FILES), hard))
     control, option, raise_limit = fcntl.ioctl, socket.socket.getsockopt, resource.setrlimit
 
     def ioctl(file: int, request: int, *rest: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="epoll is beneath the simulated port"),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(280),
 ]
 _ROOT = Path(__file__).parents[2]
 _OPTIONS = ["-q", "-n", "0", "-p", "tests.platforms.simulation", "-p", "no:cacheprovider", "-m", "not slow"]
