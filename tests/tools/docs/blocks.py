@@ -37,6 +37,7 @@ HOOKS = CI + "test_hook_and_action_usage_matches_declaration"
 MISTAKE = "tests/tools/docs/test_pages.py::test_documented_check_error_matches_output"
 VERIFIED = "tests/tools/docs/test_pages.py::test_documented_verify_mismatch_matches_output"
 RECIPES = "tests/tools/docs/test_recipes.py::"
+OFFLINE = "tests/tools/docs/test_offline.py::test_tutorial_runs_from_service_to_suite"
 RUN_BY = [  # page, language, how it begins (empty: all of the page); the test that runs it
     ("README.md", "", "pip install . &&", COMMANDS),
     ("README.md", "", "curl ", "tests/test_readme.py::test_first_example_works"),
@@ -73,6 +74,9 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("recipes.md", "yaml", "", RECIPES + "test_check_finds_no_mistakes"),
     ("recipes.md", "python", "", RECIPES + "test_recipe_tests_pass"),
     ("recipes.md", "sh", "", RECIPES + "test_copied_requests_work"),
+    ("offline.md", "sh", "", OFFLINE),
+    ("offline.md", "python", "", OFFLINE),
+    ("offline.md", "yaml", "", OFFLINE),
     ("recording.md", "text", "exchange 1", "tests/recording/test_exchange.py::test_documented_file_is_an_exchange"),
     ("replicas.md", "console", "", COMMANDS),
     ("scenarios.md", "yaml", "", SERVED),
