@@ -330,6 +330,18 @@ def _explain_unused(client: EmulatorClient) -> str:
     return ""
 
 
+def _explain_conduct(client: EmulatorClient) -> str:
+    """Return the rules for sound clients that a test's calls broke, if its scenario says what it expects."""
+    document = client.scenario().document
+    if not isinstance(document, dict) or not document.keys() & {"expect", "budget"}:
+        return ""
+    try:
+        client.assert_sound()
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
 def _find_client(item: pytest.Item) -> EmulatorClient | None:
     """Return the client of the test's own session, or of the one that it shares."""
     own = item.stash.get(_CLIENT, None)
@@ -353,6 +365,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         from emulator.client.call_report import describe_unmatched
 
         pytest.fail(describe_unmatched(unmatched), pytrace=False)
+    if own is not None and (text := _explain_conduct(own)):
+        pytest.fail(text, pytrace=False)
     if own is not None and _is_unused_error(item) and (text := _explain_unused(own)):
         pytest.fail(text, pytrace=False)
 

@@ -33,10 +33,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     "recording": frozenset({"core", "http", "settings"}),
     "imports": frozenset({"core", "recording"}),
     "fit": frozenset({"core", "recording"}),
+    "verdicts": frozenset({"core"}),
     "handler": _HANDLING | {"recording"},
     "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
     "runtime": _HANDLING | {"cluster", "recording"},
-    "control": _HANDLING | {"runtime"},
+    "control": _HANDLING | {"runtime", "verdicts"},
     "cluster": _HANDLING | {"control", "runtime"},
     "serve": _ALL - {"cli", "pytest_plugin"},
     "client": _HANDLING | {"control", "vendors"},

@@ -52,6 +52,26 @@ def test_each_test_has_separate_session(suite: pytest.Pytester) -> None:
     run(suite, source).assert_outcomes(passed=2)
 
 
+def test_broken_rule_fails_a_test_that_expects_soundness(suite: pytest.Pytester) -> None:
+    source = """
+        @pytest.mark.emulator(rules=[{"name": "busy", "error": {"kind": "overloaded"}}])
+        class TestIt:
+            @pytest.mark.emulator(expect={"robust": False, "attempts": 2})
+            def test_strict(self, emulator):
+                assert [ask(emulator.url("databricks")) for _ in range(3)] == [503] * 3
+
+            @pytest.mark.emulator(expect={"robust": False, "attempts": 3})
+            def test_patient(self, emulator):
+                assert [ask(emulator.url("databricks")) for _ in range(3)] == [503] * 3
+
+            def test_without(self, emulator):
+                assert [ask(emulator.url("databricks")) for _ in range(9)] == [503] * 9
+    """
+    result = run(suite, source)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*attempts: Call #* is attempt 3 of the same request; *gives up after 2."])
+
+
 @pytest.mark.covers("promises/plugin", "one server a process")
 def test_server_is_shared_and_forgets_finished_tests(suite: pytest.Pytester) -> None:
     source = """

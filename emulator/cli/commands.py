@@ -105,6 +105,7 @@ _EXAMPLES = {
         ('eval "$(emulator env databricks)"', "in a shell"),
         ("emulator env azure --format dotenv > .env", "as a file"),
     ),
+    "verdict": format_examples(("emulator verdict --session a", "exit status 1 if a client broke a rule")),
     "report": format_examples(("emulator report --out run.html", "the calls of a running emulator")),
 }
 
@@ -281,6 +282,13 @@ def _add_report(report: argparse.ArgumentParser) -> None:
     report.set_defaults(run=_run_report)
 
 
+def _add_verdict(verdict: argparse.ArgumentParser) -> None:
+    verdict.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
+    verdict.add_argument("--session", default="", metavar="NAME", help="the calls of this session (default: of none)")
+    verdict.add_argument("--json", action="store_true", help="as JSON, with the figures")
+    verdict.set_defaults(run=_run_verdict)
+
+
 def _add_models(models: argparse.ArgumentParser) -> None:
     models.add_argument("vendor", choices=VENDOR_NAMES, help="vendor")
     models.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder, which add their own")
@@ -434,6 +442,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "models": ("list a vendor's deployments", _add_models),
     "env": ("print the variables a vendor's client reads", _add_env),
     "report": ("write the recorded calls as one HTML page", _add_report),
+    "verdict": ("judge what clients did with errors, waits and broken answers", _add_verdict),
     "record": ("record the calls to real services", _add_record),
     "import": ("import recordings and fixtures of other tools", _add_import),
     "export": ("print the calls of a running emulator", _add_export),
@@ -527,6 +536,12 @@ def _run_report(options: argparse.Namespace, settings: Settings) -> int:
 
 def _find_url(options: argparse.Namespace, settings: Settings) -> str:
     return options.url or f"{settings.scheme}://127.0.0.1:{settings.port}"
+
+
+def _run_verdict(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.verdict import print_verdict
+
+    return print_verdict(_find_url(options, settings), options.session, settings, as_json=options.json)
 
 
 def _run_models(options: argparse.Namespace, settings: Settings) -> int:

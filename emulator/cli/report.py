@@ -2,6 +2,8 @@
 
 import ssl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from warnings import catch_warnings, simplefilter
 
@@ -13,7 +15,7 @@ from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.settings import Settings, SettingsError
 
-_TRUST = "; SSL_CERT_FILE names the certificate of an authority to trust"
+TRUST = "; SSL_CERT_FILE names the certificate of an authority to trust"
 
 
 def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
@@ -25,7 +27,7 @@ def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
     try:
         page = _fetch(url, session, settings)
     except (EmulatorError, OSError, ValueError) as error:
-        hint = _TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
+        hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no report: {escape(str(error))}{hint}", file=sys.stderr)
         return 1
     try:
@@ -37,7 +39,13 @@ def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
 
 
 def _fetch(url: str, session: str, settings: Settings) -> str:
-    """Fetch the page; warn if others can read the token."""
+    with open_client(url, settings) as client:
+        return client.session(session).report() if session else client.report()
+
+
+@contextmanager
+def open_client(url: str, settings: Settings) -> Iterator[EmulatorClient]:
+    """Connect to an emulator; warn if others can read the token."""
     headers = build_token_header(None)
     line = explain_exposure(url) if headers else None
     if line is not None:
@@ -45,4 +53,4 @@ def _fetch(url: str, session: str, settings: Settings) -> str:
     with catch_warnings():
         simplefilter("ignore", TokenExposedWarning)
         with EmulatorClient(url, tls=choose_trust(url, settings, has_token=bool(headers))) as client:
-            return client.session(session).report() if session else client.report()
+            yield client

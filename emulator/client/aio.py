@@ -71,6 +71,8 @@ class AsyncEmulatorClient(BaseClient):
     assert_called = _awaiting(steps.assert_called)
     assert_not_called = _awaiting(steps.assert_not_called)
     assert_order = _awaiting(steps.assert_order)
+    assert_sound = _awaiting(steps.assert_sound)
+    verdict = _awaiting(steps.verdict)
     assert_no_unused_rules = _awaiting(steps.assert_no_unused_rules)
     metrics = _awaiting(steps.metrics)
     report = _awaiting(steps.report)

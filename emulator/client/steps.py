@@ -21,6 +21,7 @@ from emulator.control.models import (
     RuleHits,
     Rules,
     ScenarioState,
+    Verdict,
     Verified,
 )
 from emulator.core.json import JSON, dump_json, parse_json
@@ -426,6 +427,29 @@ def assert_order(
     """
     __tracebackhide__ = True
     return (yield from verify(target, order=order, within=within))
+
+
+def verdict(target: Target, /) -> Steps[Verdict]:
+    """Return which rules for sound clients the calls kept and which they broke."""
+    return (yield from ask("GET", "/verdict", target.query)).read(Verdict)
+
+
+def assert_sound(target: Target, /) -> Steps[Verdict]:
+    """Assert that the calls broke no rule for sound clients.
+
+    Raises:
+        AssertionError: they did; the message has a sentence for each breach.
+    """
+    __tracebackhide__ = True
+    found = yield from verdict(target)
+    if not found.ok:
+        raise AssertionError(describe_verdict(found))
+    return found
+
+
+def describe_verdict(found: Verdict) -> str:
+    """Format the broken rules of a verdict, one line each."""
+    return "\n".join(["the client broke these rules:", *(f"  {row.rule}: {row.sentence}" for row in found.broken)])
 
 
 def report(target: Target, /, title: str = "emulator report", outcome: str = "") -> Steps[str]:

@@ -68,6 +68,8 @@ class EmulatorClient(BaseClient):
     assert_called = _blocking(steps.assert_called)
     assert_not_called = _blocking(steps.assert_not_called)
     assert_order = _blocking(steps.assert_order)
+    assert_sound = _blocking(steps.assert_sound)
+    verdict = _blocking(steps.verdict)
     assert_no_unused_rules = _blocking(steps.assert_no_unused_rules)
     metrics = _blocking(steps.metrics)
     report = _blocking(steps.report)

@@ -38,10 +38,10 @@ _FIGURES = (  # fields of an entry that are JSON as they are
     *("id", "time", "vendor", "method", "path", "status", "arrival", "deployment", "served", "operation", "stream"),
     *("principal", "session", "rule", "error", "finish_reason", "prompt_tokens", "completion_tokens", "sent_tokens"),
     *("planned_ttft", "ttft", "planned_end", "duration", "whole", "client_left", "hint", "events"),
-    *("bytes_in", "bytes_out", "traceparent"),
+    *("bytes_in", "bytes_out", "traceparent", "real_start", "real_end", "connection"),
 )
 _ATTRIBUTES = {"arrival": "start_seq"}  # where the name in the store is not that of the attribute
-AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # fields that may change later
+AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration", "real_end")  # fields that may change later
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from emulator.scenario.models import Clock
 
 __all__ = [
     "Advance",
+    "BrokenRule",
     "CallCount",
     "Calls",
     "Checked",
@@ -58,6 +59,7 @@ __all__ = [
     "ResponseModel",
     "ResponseShown",
     "RuleHits",
+    "RuleKept",
     "RuleVerdict",
     "Rules",
     "ScenarioName",
@@ -75,6 +77,7 @@ __all__ = [
     "TimingReport",
     "ToolCallShown",
     "VendorLoad",
+    "Verdict",
     "Verified",
     "Verify",
     "check_session",
@@ -565,6 +568,25 @@ class Verified(ResponseModel):
     timing_invalid: str | None = Field(
         default=None, description="Why the run is no good as a measurement, where the scenario has a bound for that."
     )
+
+
+class RuleKept(ResponseModel):
+    rule: str
+    kept: bool | None = Field(description="Absent a verdict: null.")
+    why: str | None = Field(default=None, description="Why there is no verdict.")
+
+
+class BrokenRule(ResponseModel):
+    rule: str
+    calls: list[str] = Field(description="Ids of the calls that break it.")
+    sentence: str = Field(description="What happened, and what a sound client does.")
+    figures: dict[str, float] = Field(description="The figures in the sentence.")
+
+
+class Verdict(ResponseModel):
+    ok: bool = Field(description="No rule is broken.")
+    rules: list[RuleKept] = Field(description="Every rule.")
+    broken: list[BrokenRule] = Field(description="Each breach of a rule.")
 
 
 class PutQuery(SessionQuery):

@@ -194,6 +194,15 @@ ROUTES = (
     ),
     Route(
         method="GET",
+        path="/verdict",
+        summary="What the client did with errors, waits and broken answers: each rule, and the calls that break it.",
+        action="get_verdict",
+        is_of_journal=True,
+        query=models.SessionQuery,
+        gives=models.Verdict,
+    ),
+    Route(
+        method="GET",
         path="/deployments",
         summary="What can be asked for.",
         action="list_deployments",

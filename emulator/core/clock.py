@@ -17,6 +17,10 @@ _BACKOFF = 2  # catch up only after twice the duration of the last wake-up, to l
 _TOLERANCE = 1e-6  # seconds; sums of floats are inexact, and Unix time has a resolution of 0.2 µs
 
 
+read_wall = time.time
+"""Return the real time in Unix seconds: when things happen for clients, under every clock of a scenario."""
+
+
 class Clock(Protocol):
     """Clock in Unix seconds that a scenario can freeze, speed up or advance.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from emulator.core.clock import RealClock
+from emulator.core.clock import RealClock, read_wall
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request, Response
 from emulator.core.plan import Choice, Plan, Usage
@@ -97,6 +97,7 @@ class CallRecorder:
         record.left = left or not context.is_cut
         record.sent_tokens = context.sent_tokens
         record.ended = self._emulator.clock.now()
+        sent.over = read_wall()
         self.journal.flush()  # the entry has its number then
         entry = record.load()
         entry.whole = False
@@ -104,6 +105,7 @@ class CallRecorder:
         entry.status, entry.finish_reason = sent.status, None
         entry.sent_tokens = record.sent_tokens
         entry.duration = record.duration
+        entry.real_end = sent.over
         if entry.seq:
             self.journal.amend(entry)
         return record
@@ -111,6 +113,7 @@ class CallRecorder:
     def _build_record(self, context: RequestContext) -> CallRecord:
         request, sent, call = context.request, context.sent, context.call
         usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
+        sent.over = read_wall()
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
             refused = RefusedCall(context.error, self._emulator.tokens.redact(context.hint), context.limits)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import count
 from typing import Any, Protocol
 
 from aiohttp.base_protocol import BaseProtocol
@@ -23,6 +25,7 @@ from emulator.core.text import reason_phrase
 from emulator.http.timeouts import ConnectionPhase
 
 log = logging.getLogger("emulator")
+_NUMBERS = count(os.getpid() << 24)  # of connections; those of processes that share a store differ
 _UNLIMITED = 2**30  # bytes; the connection bounds bodies itself, so the parser never pauses it
 _MAX_COALESCED = 16  # responses; building one takes about 0.05 ms
 _MAX_COALESCED_BYTES = 64 * 1024  # a longer response is written at once
@@ -317,6 +320,7 @@ class Connection(BaseProtocol):
         self._requests = 0
         self._seen: tuple[object, ...] = ()
         self.peer = "nowhere"
+        self.number = next(_NUMBERS)
         self.since = 0.0
 
     # The transport's calls

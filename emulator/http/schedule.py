@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf
 from typing import TYPE_CHECKING
 
-from emulator.core.clock import Clock
+from emulator.core.clock import Clock, read_wall
 from emulator.core.http import Batch, Event, Mark
 from emulator.http.response_head import chunk
 
@@ -37,6 +37,8 @@ class Sent:
         tokens: number of tokens sent, if the writer counts them.
         dues: due time of each write, seconds after admission; ``lateness``: its delay, seconds.
         whole: the response was sent in full; false if the client disconnected early.
+        began, over: real time of the request's head and of the response's end, Unix seconds.
+        connection: number of the client's connection.
     """
 
     status: int = 0
@@ -48,6 +50,9 @@ class Sent:
     dues: Sequence[float] = ()
     lateness: Sequence[float] = ()
     whole: bool = False
+    began: float = field(default_factory=read_wall, compare=False)
+    over: float = field(default=0.0, compare=False)
+    connection: int = field(default=0, compare=False)
 
     def pack(self) -> int:
         """Pack many times into arrays at a quarter of the memory; return their size, in bytes."""

@@ -82,6 +82,7 @@ class ResponseWriter:
         self._closing = closing
         self._request = request
         self._connection = request.connection
+        context.sent.connection = request.connection.number
         self._context = context
         self._on_complete = on_complete
         self._schedule: ScheduleWriter | None = None

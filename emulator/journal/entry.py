@@ -231,6 +231,8 @@ class JournalEntry:
             evicted, as is ``evidence``.
         bytes_in, bytes_out: of the bodies on the wire.
         traceparent: as the client sent it.
+        real_start, real_end: of the call, in real time, which is the client's.
+        connection: number of its connection; 0: unknown.
         body: of the request, from which ``prompt_line`` is read; empty once evicted.
     """
 
@@ -271,6 +273,9 @@ class JournalEntry:
     bytes_in: int = 0
     bytes_out: int = 0
     traceparent: str | None = None
+    real_start: float = 0.0
+    real_end: float = 0.0
+    connection: int = 0
     body: bytes = field(default=b"", repr=False)
     build_payload: Callable[[], Payload] | None = field(default=None, repr=False)
     evidence: MatchEvidence | None = field(default=None, repr=False)

@@ -120,6 +120,12 @@ class Journal:
         attempts.count += 1
         return attempts, before
 
+    def find_attempts(self, session: str, fingerprint: bytes) -> Attempts | None:
+        """Return the counter of equal requests; ``None`` if none of them has ended."""
+        self.flush()
+        known = self._attempts.get(session)
+        return None if known is None else known.get(fingerprint)
+
     def add(self, call: JournalItem, most: int = MAX_SESSION_ENTRIES) -> None:
         """Append a record and notify listeners and watchers; a session keeps its latest ``most``."""
         self.enter(call, most)

@@ -14,6 +14,7 @@ from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Timestamp, 
 from emulator.latency import Latency
 from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import Names, Number, Text, When
+from emulator.scenario.expect import BudgetSettings, Expect
 from emulator.scenario.geometry import EmbeddingSettings
 from emulator.scenario.outcomes import (
     NOTHING,
@@ -400,6 +401,14 @@ class Scenario(Closed):
         default=None,
         description="What becomes of a call that neither a rule nor a recording answers; "
         "absent: refuse with a replay or strict, else answer.",
+    )
+    expect: Expect | None = Field(
+        default=None,
+        description="What a verdict judges clients by; absent: robust.",
+        examples=["robust", {"deadline": "30s", "concurrency": 8}],
+    )
+    budget: BudgetSettings | None = Field(
+        default=None, description="What a session may spend.", examples=[{"output_tokens": 5000}]
     )
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
         default=(), description="The first that matches wins."

@@ -343,6 +343,19 @@ def test_unused_rules_are_named(client: EmulatorClient) -> None:
     client.assert_no_unused_rules()
 
 
+def test_verdict_names_broken_rules(client: EmulatorClient) -> None:
+    client.load({"expect": {"robust": False, "attempts": 1}})
+    client.assert_sound()
+    client.refuse("overloaded")
+    for _ in range(2):
+        ask(client.url("databricks"), "Hello")
+    verdict = client.verdict()
+    assert [row.rule for row in verdict.broken] == ["attempts"]
+    with pytest.raises(AssertionError, match="attempt 2 of the same request; a sound client gives up") as caught:
+        client.assert_sound()
+    assert str(caught.value).splitlines()[0] == "the client broke these rules:"
+
+
 @pytest.mark.covers("promises/clients", "prompt and messages of a call")
 def test_calls_have_prompt_and_messages(client: EmulatorClient) -> None:
     ask(client.url("databricks"), "What of tides?")

@@ -60,7 +60,18 @@ def picture(served: Running) -> dict[str, object]:
     request = entry.payload.request
     asked = (request.body, dict(request.headers), dict(request.query), request.key, request.principal, request.attempt)
     figures = {
-        **look(entry, "attempts", "build_payload", "_shown", "evidence", "seq", "start_seq"),
+        **look(
+            entry,
+            "attempts",
+            "build_payload",
+            "_shown",
+            "evidence",
+            "seq",
+            "start_seq",
+            "real_start",
+            "real_end",
+            "connection",
+        ),
         "summary": entry.summary,
     }
     return {**figures, **look(entry.payload, "request", "size"), "request": asked}

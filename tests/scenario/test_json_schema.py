@@ -57,6 +57,8 @@ CANNOT = {
 
 _VECTORS = "deployments: [{vendor: azure, name: m, embeddings: {geometry: "
 MORE = [
+    pytest.param("expect: sturdy", id="an expectation that is none"),
+    pytest.param("expect: 5", id="a number for an expectation"),
     pytest.param(_VECTORS + "declared, clusters: {a: [' ']}}}]", id="a blank text"),
     pytest.param(_VECTORS + "declared, query: {text: a, pattern: b, ranks: [c]}}}]", id="both a text and a pattern"),
     pytest.param(_VECTORS + "lexical, clusters: {a: [b]}}}]", id="relations without declared"),

@@ -1,0 +1,36 @@
+"""``emulator verdict``: judge what clients did with errors, waits and broken answers."""
+
+import ssl
+import sys
+from collections.abc import Iterator
+
+from emulator.cli.report import TRUST, open_client
+from emulator.client import EmulatorError
+from emulator.control.models import Verdict
+from emulator.core.text import escape
+from emulator.settings import Settings
+
+_WORDS = {True: "kept", False: "BROKEN", None: "not judged"}
+
+
+def print_verdict(url: str, session: str, settings: Settings, *, as_json: bool) -> int:
+    """Print the verdict; return 1 if a rule is broken or no emulator responds."""
+    try:
+        with open_client(url, settings) as client:
+            found = client.session(session).verdict() if session else client.verdict()
+    except (EmulatorError, OSError, ValueError) as error:
+        hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
+        print(f"no verdict: {escape(str(error))}{hint}", file=sys.stderr)
+        return 1
+    print(found.model_dump_json(indent=2) if as_json else "\n".join(_format(found)))
+    return 0 if found.ok else 1
+
+
+def _format(found: Verdict) -> Iterator[str]:
+    width = max(len(row.rule) for row in found.rules)
+    for row in found.rules:
+        why = f"  {row.why}" if row.why else ""
+        yield f"{row.rule.ljust(width)}  {_WORDS[row.kept]}{why}"
+    if found.broken:
+        yield ""
+        yield from (f"{row.rule}: {escape(row.sentence)}" for row in found.broken)

@@ -1,0 +1,18 @@
+"""Handlers of what is said about a client: its verdict."""
+
+from __future__ import annotations
+
+from emulator.control import models
+from emulator.runtime.runtime import Runtime
+
+
+class VerdictHandlers:
+    """Handlers of verdicts; each takes the query, the body and the name at the end of the path."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def get_verdict(self, query: models.SessionQuery, body: bytes, name: str) -> models.Verdict:
+        from emulator.control.verdict import find_verdict  # not needed before somebody asks
+
+        return await find_verdict(self._runtime, query.session)

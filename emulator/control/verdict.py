@@ -1,0 +1,171 @@
+"""Judge the calls of a session by what its scenario expects of clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from emulator.control import models
+from emulator.control.serialize import show_body
+from emulator.core.clock import RealClock, read_wall
+from emulator.core.executor import cooperative, run_in_thread
+from emulator.core.json import JSON, parse_json
+from emulator.handler.context import RequestContext
+from emulator.journal.entry import NO_ATTEMPTS, JournalEntry
+from emulator.runtime.runtime import Runtime
+from emulator.scenario.expect import ExpectedConduct
+from emulator.scenario.models import Scenario
+from emulator.verdicts.calls import Call, Content, build_history
+from emulator.verdicts.expectations import Budget, Expectations
+from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
+
+_RENAMED = {"no_retry_after_delivery": "retries_after_delivery", "stops_at_budget": "budget"}
+_FIGURES = ("attempts", "deadline", "hedges", "closes_within", "concurrency")
+_FLAGS = ("retries_after_delivery", "reuses_connections")
+
+
+async def find_verdict(runtime: Runtime, session: str) -> models.Verdict:
+    """Return the outcome of every rule for the calls of a session, those that are open included."""
+    active = runtime.for_session(session)
+    calls = await read_calls(runtime, session)
+    clock = active.emulator.clock
+    history = build_history(calls, follows_clock=isinstance(clock, RealClock))
+    return _show(await run_in_thread(judge, history, read_expectations(active.loaded.scenario)))
+
+
+async def read_calls(runtime: Runtime, session: str) -> list[Call]:
+    """Return the calls of a session in the order of their requests."""
+    found = [
+        (entry.start_seq, _read_call(entry))
+        async for entry in cooperative([call.load() for call in runtime.journal.list_calls(session)])
+    ]
+    now = read_wall()
+    found += [(context.start_seq, _read_open(runtime, context, now)) for context in _list_open(runtime, session)]
+    return [call for _, call in sorted(found, key=lambda row: (row[1].start, row[0]))]
+
+
+def read_expectations(scenario: Scenario) -> Expectations:
+    """Return the figures by which a scenario has clients judged."""
+    expect = scenario.expect
+    conduct = expect if isinstance(expect, ExpectedConduct) else ExpectedConduct()
+    budget = scenario.budget
+    return Expectations(
+        **{name: getattr(conduct, name) for name in (*_FIGURES, *_FLAGS)},
+        budget=None
+        if budget is None
+        else Budget(output_tokens=budget.output_tokens, cost=budget.cost, attempts=budget.attempts),
+        ignored=frozenset(_list_ignored(conduct, has_budget=budget is not None)),
+    )
+
+
+def _list_ignored(conduct: ExpectedConduct, *, has_budget: bool) -> Iterator[str]:
+    for rule in RULE_NAMES:
+        name = _RENAMED.get(rule, rule)
+        is_named = name in conduct.model_fields_set or (name == "budget" and has_budget)
+        if (getattr(conduct, rule, True) is False and rule not in _FLAGS) or (not conduct.robust and not is_named):
+            yield rule
+
+
+def _read_call(entry: JournalEntry) -> Call:
+    return Call(
+        id=entry.id,
+        number=entry.seq,
+        key=entry.id if entry.attempts is NO_ATTEMPTS else id(entry.attempts),
+        start=entry.real_start,
+        end=entry.real_end,
+        principal=entry.principal,
+        status=entry.status,
+        error=entry.error,
+        stream=entry.stream,
+        whole=entry.whole,
+        client_left=entry.client_left,
+        faults=entry.faults,
+        delivered=entry.sent_tokens,
+        bytes_out=entry.bytes_out,
+        connection=entry.connection,
+        read=_Reader(entry),
+    )
+
+
+class _Reader:
+    """Reads the content of a journal entry."""
+
+    __slots__ = ("_entry",)
+
+    def __init__(self, entry: JournalEntry) -> None:
+        self._entry = entry
+
+    def __call__(self) -> Content:
+        payload = self._entry.payload
+        if payload is None:
+            return Content()
+        request = payload.request
+        return Content(
+            sent={name.lower(): str(value) for name, value in request.headers.items()},
+            received={name.lower(): value for name, value in payload.headers},
+            body=_parse(request.body, cut=payload.request_cut),
+            text=(payload.text if payload.received is None else payload.received) or "",
+            tool_calls=payload.tool_calls,
+        )
+
+
+def _parse(body: bytes, *, cut: bool) -> JSON:
+    try:
+        return None if not body else parse_json(body)
+    except ValueError:
+        shown, is_base64 = show_body(body, cut=cut)
+        return None if is_base64 else shown
+
+
+def _list_open(runtime: Runtime, session: str) -> Iterator[RequestContext]:
+    for active in runtime.active_scenarios:
+        for app in active.apps.values():
+            yield from (one for one in app.open if one.request.session == session and one.record is None)
+
+
+def _read_open(runtime: Runtime, context: RequestContext, now: float) -> Call:
+    request, sent = context.request, context.sent
+    attempts = runtime.journal.find_attempts(request.session, context.fingerprint)
+    content = Content({name.lower(): str(value) for name, value in request.headers.items()})
+    return Call(
+        id=request.key.hex(),
+        number=0,
+        key=context.start_seq if attempts is None else id(attempts),
+        start=sent.began,
+        end=now,
+        principal=request.principal,
+        status=sent.status or 200,
+        stream=context.call is not None and context.call.stream,
+        whole=False,
+        has_ended=False,
+        faults=[fault.type for fault in context.faults],
+        bytes_out=sent.size,
+        connection=sent.connection,
+        read=lambda: content,
+    )
+
+
+def _show(verdict: Verdict) -> models.Verdict:
+    rules = [
+        models.RuleKept(rule=row.rule, kept=row.kept, why=row.why)
+        if row.kept is None
+        else models.RuleKept(rule=row.rule, kept=row.kept)
+        for row in verdict.rules
+    ]
+    return models.Verdict(
+        ok=verdict.ok,
+        rules=rules,
+        broken=[
+            models.BrokenRule(
+                rule=breach.rule,
+                calls=[call.id for call in breach.calls],
+                sentence=breach.sentence,
+                figures=dict(breach.figures),
+            )
+            for breach in verdict.broken
+        ],
+    )
+
+
+def describe_broken(broken: Sequence[models.BrokenRule]) -> str:
+    """Format broken rules, one line each."""
+    return "\n".join(f"{row.rule}: {row.sentence}" for row in broken)

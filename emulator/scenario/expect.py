@@ -1,0 +1,70 @@
+"""Models of ``expect`` and ``budget``: what a scenario asks of clients."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from emulator.core.json import JSON
+from emulator.core.units import Closed, Duration, Whole
+
+_Count = Annotated[Whole, Field(ge=1, le=10**9)]
+_COST = r"^\s*\d{1,9}(\.\d{1,9})?\s*USD\s*$"
+
+
+class ExpectedConduct(Closed):
+    """What a verdict judges, and by which figures."""
+
+    robust: bool = Field(default=True, description="Judge by all rules; false: by those alone that are named here.")
+    honours_retry_after: bool = Field(default=True, description="Waits as a `Retry-After` says; 10 % early is fine.")
+    backs_off: bool = Field(default=True, description="Waits at least 1.5 times as long before each further attempt.")
+    jitter: bool = Field(default=True, description="Three callers that are refused together come back apart.")
+    attempts: _Count = Field(default=5, description="Most attempts of one request.")
+    no_useless_retry: bool = Field(default=True, description="Does not repeat what cannot succeed.")
+    retries_after_delivery: bool = Field(
+        default=False, description="May ask again once bytes of the answer were delivered."
+    )
+    deadline: Duration = Field(default=60.0, description="Longest call; then the client leaves.")
+    hedges: _Count = Field(default=1, description="Most equal calls at once.")
+    closes_within: Duration = Field(default=5.0, description="How long a stream that is abandoned may stay open.")
+    incomplete_stream_failed: bool = Field(default=True, description="Uses no text of a stream without an end.")
+    no_bad_arguments: bool = Field(default=True, description="Runs no tool with arguments that do not parse.")
+    one_idempotency_key: bool = Field(default=True, description="All attempts bear the same idempotency key.")
+    concurrency: _Count | None = Field(default=None, description="Most calls at once; absent: not judged.")
+    reuses_connections: bool = Field(default=False, description="Opens no more connections than calls at once.")
+
+
+def _tag(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    return "<conduct>" if isinstance(value, dict | ExpectedConduct) else None
+
+
+Expect = Annotated[
+    Annotated[Literal["robust"], Tag("<name>")] | Annotated[ExpectedConduct, Tag("<conduct>")],
+    Discriminator(_tag, custom_error_type="wanted", custom_error_message="expected robust or a mapping"),
+]
+
+
+def _parse_cost(value: JSON) -> JSON:
+    if not isinstance(value, str) or re.fullmatch(_COST, value) is None:
+        raise ValueError("expected an amount such as 0.02 USD")
+    return float(value.replace("USD", ""))
+
+
+Cost = Annotated[
+    float,
+    BeforeValidator(_parse_cost),
+    WithJsonSchema({"type": "string", "pattern": _COST, "examples": ["0.02 USD"]}),
+]
+"""USD."""
+
+
+class BudgetSettings(Closed):
+    """What a session may spend."""
+
+    output_tokens: _Count | None = Field(default=None, description="Output tokens sent, wasted ones included.")
+    cost: Cost | None = Field(default=None, description="Price of prompts and answers.", examples=["0.02 USD"])
+    attempts: _Count | None = Field(default=None, description="Attempts of one request.")

@@ -1,0 +1,56 @@
+"""Rule about what a session spends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulator.verdicts.calls import Call, History
+from emulator.verdicts.expectations import Budget, Expectations
+from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged
+
+
+def _judge_budget(history: History, expected: Expectations) -> Finding:
+    budget = expected.budget
+    if budget is None:
+        return Unjudged("the scenario has no budget")
+    if not history.calls:
+        return Unjudged("there was no call")
+    return [*_judge_sums(history, budget), *_judge_attempts(history, budget)]
+
+
+def _judge_sums(history: History, budget: Budget) -> Iterator[Breach]:
+    """Yield the first call after the budget of tokens is spent, and the first after that of money is."""
+    for unit, most, spend in (
+        ("output tokens", budget.output_tokens, _read_tokens),
+        ("USD", budget.cost, _read_cost),
+    ):
+        if most is None:
+            continue
+        for call in history.calls:
+            spent = sum(spend(one) for one in history.calls if one.has_ended and one.end <= call.start)
+            if spent >= most:
+                sentence = (
+                    f"Call {call.name} was made after {spent:g} of {most:g} {unit} were spent; a sound client makes no "
+                    "call after its budget."
+                )
+                yield Breach("stops_at_budget", (call,), sentence, {"budget": most, "spent": spent})
+                break
+
+
+def _read_tokens(call: Call) -> float:
+    return call.delivered
+
+
+def _read_cost(call: Call) -> float:
+    return call.cost
+
+
+def _judge_attempts(history: History, budget: Budget) -> Iterator[Breach]:
+    most = budget.attempts
+    for chain in history.chains:
+        if most is not None and len(chain) > most:
+            sentence = f"Call {chain[most].name} is attempt {most + 1} of a request, whose budget is {most} attempts."
+            yield Breach("stops_at_budget", chain, sentence, {"budget": most, "spent": len(chain)})
+
+
+STOPS_AT_BUDGET = Rule("stops_at_budget", _judge_budget)

@@ -1,0 +1,165 @@
+"""Calls as the rules of a verdict read them, and which of them are attempts of the same request."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from emulator.core.json import JSON
+
+_BREAKING = frozenset({"disconnect", "drop", "empty_body", "garbage", "hang", "late_error", "truncate"})
+_SLACK = 0.005  # seconds; the end of an answer is noted just before its last byte is written
+_UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Parts of a call that are read on demand.
+
+    Fields:
+        sent: headers of the request, by lower-case name; ``received``: those of the response.
+        body: of the request.
+        text: as far as it was sent.
+        tool_calls: pairs of name and arguments.
+    """
+
+    sent: Mapping[str, str] = field(default_factory=dict)
+    received: Mapping[str, str] = field(default_factory=dict)
+    body: JSON = None
+    text: str = ""
+    tool_calls: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(eq=False, kw_only=True)
+class Call:
+    """One call of a session; times in real seconds.
+
+    Fields:
+        number: its ``seq`` in the journal, as messages name it; 0 while it is open.
+        key: equal for equal requests.
+        principal: who called.
+        end: of its answer, or when the client was seen to have left; now for an open call.
+        has_ended: the call is in the journal.
+        delivered: tokens sent; ``bytes_out``: bytes of the body sent.
+        connection: number of its connection; 0: unknown.
+    """
+
+    id: str
+    number: int
+    key: Hashable
+    start: float
+    end: float
+    principal: str = ""
+    status: int = 200
+    error: str | None = None
+    stream: bool = False
+    whole: bool = True
+    client_left: bool = False
+    has_ended: bool = True
+    faults: Sequence[str] = ()
+    delivered: int = 0
+    bytes_out: int = 0
+    connection: int = 0
+    cost: float = 0.0
+    read: Callable[[], Content] = Content
+
+    @cached_property
+    def content(self) -> Content:
+        return self.read()
+
+    @property
+    def client(self) -> Hashable:
+        """Return what tells the program that called from others."""
+        return self.principal, self.content.sent.get("user-agent", "")
+
+    @property
+    def name(self) -> str:
+        return f"#{self.number}" if self.number else self.id
+
+    @property
+    def duration(self) -> float:
+        return self.end - self.start
+
+    @property
+    def failed(self) -> bool:
+        """Whether the client has no whole answer of it."""
+        if not self.has_ended:
+            return False
+        return not 200 <= self.status < 400 or not self.whole or bool(_BREAKING.intersection(self.faults))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its stream ended without an end, and the client was still there."""
+        is_short = not self.whole or "truncate" in self.faults
+        return self.stream and self.has_ended and is_short and self.status == 200 and not self.client_left
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Retry:
+    """A call that repeats a failed one; ``waited``: real seconds between them."""
+
+    before: Call
+    call: Call
+
+    @property
+    def waited(self) -> float:
+        return max(0.0, self.call.start - self.before.end)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Calls of a session in the order of their requests, with the attempts among them.
+
+    Fields:
+        chains: attempts of one request, each after the failure of the one before; single calls are chains of one.
+        follows_clock: the scenario's time is the client's; else waits are not as they are told.
+    """
+
+    calls: Sequence[Call]
+    chains: Sequence[Sequence[Call]]
+    follows_clock: bool = True
+
+    @property
+    def retries(self) -> Iterator[Retry]:
+        for chain in self.chains:
+            yield from map(Retry, chain, chain[1:])
+
+
+def build_history(calls: Sequence[Call], *, follows_clock: bool = True) -> History:
+    """Join calls, given in the order of their requests, to attempts."""
+    ends: dict[Hashable, list[list[Call]]] = defaultdict(list)
+    chains: list[list[Call]] = []
+    for call in calls:
+        known = ends[call.key]
+        before = [chain for chain in known if _is_retry(chain[-1], call)]
+        if before:
+            max(before, key=lambda chain: chain[-1].end).append(call)
+        else:
+            known.append([call])
+            chains.append(known[-1])
+    return History(calls, chains, follows_clock)
+
+
+def _is_retry(before: Call, call: Call) -> bool:
+    return before.failed and before.end <= call.start + _find_slack(before)
+
+
+def _find_slack(call: Call) -> float:
+    return _UNNOTICED if call.client_left else _SLACK
+
+
+def find_overlaps(calls: Sequence[Call], most: int) -> list[Call]:
+    """Return the calls that ran at once when there were most of them, if these were more than ``most``.
+
+    An end that is noticed late is no overlap.
+    """
+    running: list[Call] = []
+    worst: list[Call] = []
+    for call in calls:
+        running = [one for one in running if not one.has_ended or one.end - _find_slack(one) > call.start]
+        running.append(call)
+        if len(running) > max(most, len(worst)):
+            worst = [*running]
+    return worst

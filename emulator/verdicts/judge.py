@@ -1,0 +1,73 @@
+"""Judge the calls of a session by all rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from emulator.verdicts import budgets, conversations, loads, repeats, waits
+from emulator.verdicts.calls import History
+from emulator.verdicts.expectations import ROBUST, Expectations
+from emulator.verdicts.findings import Breach, Rule, Unjudged
+
+RULES: tuple[Rule, ...] = (
+    waits.HONOURS_RETRY_AFTER,
+    waits.BACKS_OFF,
+    waits.JITTER,
+    repeats.ATTEMPTS,
+    repeats.NO_USELESS_RETRY,
+    repeats.NO_RETRY_AFTER_DELIVERY,
+    loads.DEADLINE,
+    loads.HEDGES,
+    loads.CLOSES_WITHIN,
+    conversations.INCOMPLETE_STREAM_FAILED,
+    conversations.NO_BAD_ARGUMENTS,
+    repeats.ONE_IDEMPOTENCY_KEY,
+    loads.CONCURRENCY,
+    loads.REUSES_CONNECTIONS,
+    budgets.STOPS_AT_BUDGET,
+)
+RULE_NAMES = tuple([rule.name for rule in RULES])
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """Outcome of one rule; ``kept`` is ``None`` where it is not judged, and ``why`` then has the reason."""
+
+    rule: str
+    kept: bool | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Outcome of all rules in their order, and each breach with its calls and figures."""
+
+    rules: Sequence[RuleOutcome]
+    broken: Sequence[Breach]
+
+    @property
+    def ok(self) -> bool:
+        return not self.broken
+
+
+def judge(history: History, expected: Expectations = ROBUST) -> Verdict:
+    """Return the outcome of every rule."""
+    outcomes: list[RuleOutcome] = []
+    broken: list[Breach] = []
+    for rule in RULES:
+        found = _apply(rule, history, expected)
+        if isinstance(found, Unjudged):
+            outcomes.append(RuleOutcome(rule.name, None, found.why))
+            continue
+        outcomes.append(RuleOutcome(rule.name, not found))
+        broken += found
+    return Verdict(outcomes, broken)
+
+
+def _apply(rule: Rule, history: History, expected: Expectations) -> list[Breach] | Unjudged:
+    if rule.name in expected.ignored:
+        return Unjudged("`expect` leaves it out")
+    if rule.needs_clock and not history.follows_clock:
+        return Unjudged("the clock does not follow real time, so that no wait takes as long as it is told")
+    return rule.judge(history, expected)

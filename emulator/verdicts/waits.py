@@ -1,0 +1,123 @@
+"""Rules about the time between attempts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+
+from emulator.verdicts.calls import Call, History, Retry
+from emulator.verdicts.expectations import Expectations
+from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged, show
+
+_SHORTEST = 0.01  # seconds; shorter waits are none, and their ratio says nothing
+_TOGETHER = 0.25  # seconds between the first and the last refusal of callers refused together
+_LEAST_CALLERS = 3
+_NOT_AGAIN = "no call was tried again"
+
+
+def find_asked(call: Call) -> float | None:
+    """Return the seconds that a response asks its client to wait; ``None`` if it names none."""
+    headers = call.content.received
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        milliseconds = _parse_number(headers.get(name, ""))
+        if milliseconds is not None:
+            return milliseconds / 1000
+    value = headers.get("retry-after", "")
+    seconds = _parse_number(value)
+    return seconds if seconds is not None or not value else _parse_date(value, headers)
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return None
+
+
+def _parse_date(text: str, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds from a response's ``Date`` to the date in its ``Retry-After``."""
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _judge_retry_after(history: History, expected: Expectations) -> Finding:
+    told = [(retry, asked) for retry in history.retries if (asked := find_asked(retry.before)) is not None]
+    if not told:
+        return Unjudged("no call was tried again after a response with Retry-After")
+    return [
+        Breach(
+            "honours_retry_after",
+            (retry.before, retry.call),
+            f"Call {retry.call.name} came {show(retry.waited)} after a {retry.before.status} that asked for "
+            f"{show(asked)}; a sound client waits as long as it is told.",
+            {"asked": asked, "waited": round(retry.waited, 3)},
+        )
+        for retry, asked in told
+        if retry.waited < asked * (1 - expected.early)
+    ]
+
+
+def _judge_growth(history: History, expected: Expectations) -> Finding:
+    pairs = [pair for chain in history.chains for pair in _pair_waits(chain)]
+    if not pairs:
+        twice = any(len(chain) > 2 for chain in history.chains)
+        dictated = "Retry-After dictated each wait"
+        return Unjudged(dictated if twice else "no call was tried again twice" if any(history.retries) else _NOT_AGAIN)
+    return [
+        Breach(
+            "backs_off",
+            (first.before, first.call, second.call),
+            f"Call {second.call.name} came after {show(second.waited)}, and the attempt before it after "
+            f"{show(first.waited)}; a sound client waits longer each time, at least {expected.growth:g} times as long.",
+            {"before": round(first.waited, 3), "waited": round(second.waited, 3), "growth": expected.growth},
+        )
+        for first, second in pairs
+        if max(second.waited, _SHORTEST) < expected.growth * max(first.waited, _SHORTEST)
+    ]
+
+
+def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry]]:
+    """Yield adjacent waits that no response dictated."""
+    for before, call, after in zip(chain, chain[1:], chain[2:], strict=False):
+        if find_asked(before) is None and find_asked(call) is None:
+            yield Retry(before, call), Retry(call, after)
+
+
+def _judge_jitter(history: History, expected: Expectations) -> Finding:
+    retries = sorted(history.retries, key=lambda retry: retry.before.end)
+    groups = [group for group in _group(retries) if len(group) >= _LEAST_CALLERS]
+    if not groups:
+        return Unjudged("no three callers were refused together and came back")
+    found = []
+    for group in groups:
+        waits = sorted(retry.waited for retry in group)
+        width = max(0.01, 0.01 * waits[len(waits) // 2])
+        at_once = max(bisect_right(waits, wait + width) - number for number, wait in enumerate(waits))
+        if at_once >= max(_LEAST_CALLERS, 0.75 * len(waits)):
+            sentence = (
+                f"{at_once} of {len(waits)} callers that were refused together came back after the same wait, within "
+                f"{width * 1000:.0f} ms; sound clients add chance to their waits."
+            )
+            figures = {"callers": len(waits), "together": at_once, "spread": round(waits[-1] - waits[0], 3)}
+            found.append(Breach("jitter", [retry.call for retry in group], sentence, figures))
+    return found
+
+
+def _group(retries: Sequence[Retry]) -> Iterator[list[Retry]]:
+    """Yield the retries whose calls failed together."""
+    group: list[Retry] = []
+    for retry in retries:
+        if group and retry.before.end - group[0].before.end > _TOGETHER:
+            yield group
+            group = []
+        if not any(retry.before is one.call for one in group):  # the next attempt of the same caller
+            group.append(retry)
+    yield group
+
+
+HONOURS_RETRY_AFTER = Rule("honours_retry_after", _judge_retry_after, needs_clock=True)
+BACKS_OFF = Rule("backs_off", _judge_growth, needs_clock=True)
+JITTER = Rule("jitter", _judge_jitter, needs_clock=True)

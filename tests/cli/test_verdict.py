@@ -1,0 +1,32 @@
+"""Tests of ``emulator verdict``."""
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from emulator.cli import main
+from tests.cli.test_serve import serving
+
+
+@pytest.mark.covers("language/commands", "verdict")
+def test_verdict_exits_1_if_a_rule_is_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(tmp_path) as (_, urls):
+        command = ["verdict", "--url", urls["front"], "--session", "a"]
+        assert main(command) == 0
+        assert "not judged" in capsys.readouterr().out
+        for _ in range(2):
+            with pytest.raises(urllib.error.HTTPError):
+                urllib.request.urlopen(urls["front"] + "/_s/a/openvino/v1/nothing")
+        assert main(command) == 1
+        assert "no_useless_retry: Call #2 repeats #1, which was refused with 400" in capsys.readouterr().out
+        assert main([*command, "--json"]) == 1
+        assert [row["rule"] for row in json.loads(capsys.readouterr().out)["broken"]] == ["no_useless_retry"]
+        assert main([*command[:3]]) == 0
+
+
+def test_verdict_without_server_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verdict", "--url", "http://127.0.0.1:9"]) == 1
+    assert capsys.readouterr().err.startswith("no verdict: ")

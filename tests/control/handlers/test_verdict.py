@@ -1,0 +1,114 @@
+"""Tests of ``GET /_emulator/verdict``: calls to a server, judged."""
+
+import asyncio
+
+import pytest
+
+from tests.conftest import Start
+from tests.control.asking import KEY, ask, control
+from tests.handler.toy import TOY
+from tests.http_client import Running
+from tests.untyped_json import JSON
+
+REAL = "version: 1\nname: test\n"
+RULES = """
+rules:
+  - name: busy
+    when: {prompt: busy}
+    times: {first: 2, per: request}
+    error: {kind: rate_limited, headers: {Retry-After: "5"}}
+  - {name: filter, when: {prompt: bad}, error: {kind: content_filter}}
+  - {name: cut, when: {prompt: cut}, faults: [{type: disconnect, after_tokens: 2}]}
+"""
+
+
+async def judge(running: Running, session: str = "") -> JSON:
+    return (await control(running, "GET", f"/verdict?session={session}")).json()
+
+
+def kept(verdict: JSON) -> dict[str, bool | None]:
+    return {row["rule"]: row["kept"] for row in verdict["rules"]}
+
+
+@pytest.mark.covers("language/control plane", "GET /verdict")
+async def test_verdict_names_rule_calls_and_figures(start: Start) -> None:
+    running = await start(REAL + RULES, vendors=[TOY])
+    first, second = [(await ask(running, "busy", "a")).header("x-emulator-request-id") for _ in range(2)]
+    await ask(running, "fine")
+    verdict = await judge(running, "a")
+    assert not verdict["ok"]
+    (broken,) = [row for row in verdict["broken"] if row["rule"] == "honours_retry_after"]
+    assert broken["calls"] == [first, second]
+    assert broken["figures"]["asked"] == 5.0
+    assert broken["sentence"].endswith("that asked for 5 s; a sound client waits as long as it is told.")
+    assert {"rule": "backs_off", "kept": None, "why": "no call was tried again twice"} in verdict["rules"]
+    assert (await judge(running))["ok"]
+
+
+async def test_retry_of_what_cannot_succeed_is_found(start: Start) -> None:
+    running = await start(REAL + RULES, vendors=[TOY])
+    await ask(running, "bad")
+    assert (await judge(running))["ok"]
+    await ask(running, "bad")
+    verdict = await judge(running)
+    assert [row["rule"] for row in verdict["broken"]] == ["no_useless_retry"]
+
+
+async def test_waits_are_null_under_an_instant_clock(start: Start) -> None:
+    running = await start(REAL + "clock: instant\n" + RULES, vendors=[TOY])
+    for _ in range(3):
+        await ask(running, "busy")
+    verdict = await judge(running)
+    assert verdict["ok"]
+    assert {kept(verdict)[name] for name in ("honours_retry_after", "backs_off", "jitter", "deadline")} == {None}
+
+
+@pytest.mark.covers("language/sections", "expect")
+@pytest.mark.covers("language/sections", "budget")
+async def test_scenario_says_what_is_expected(start: Start) -> None:
+    running = await start(
+        REAL + "expect: {robust: false, attempts: 1}\nbudget: {output_tokens: 2}\n" + RULES, vendors=[TOY]
+    )
+    for _ in range(2):
+        await ask(running, "busy")
+    for _ in range(2):
+        await ask(running, "fine")
+    verdict = await judge(running)
+    assert {row["rule"] for row in verdict["broken"]} == {"attempts", "stops_at_budget"}
+    judged = [name for name, value in kept(verdict).items() if value is not None]
+    assert judged == ["attempts", "stops_at_budget"]
+
+
+async def test_open_call_has_a_deadline_and_counts_as_running(start: Start) -> None:
+    text = REAL + "expect: {deadline: 1ms, concurrency: 1}\nrules: [{name: hang, faults: [{type: hang, for: 1h}]}]"
+    running = await start(text, vendors=[TOY])
+    waiting = [asyncio.create_task(ask(running, f"Hi {number}")) for number in range(2)]
+    while (await control(running, "GET", "/open")).json()["total"] < 2:
+        await asyncio.sleep(0)
+    verdict = await judge(running)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert {row["rule"] for row in verdict["broken"]} == {"deadline", "concurrency"}
+
+
+async def test_times_are_those_of_the_client_when_the_clock_is_moved(start: Start) -> None:
+    running = await start(REAL + RULES, vendors=[TOY])
+    await ask(running, "busy")
+    await control(running, "POST", "/clock", {"advance": "60s"})
+    await ask(running, "busy")
+    assert not (await judge(running))["ok"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "wanted"), [pytest.param(True, False, id="of a stream"), pytest.param(False, False, id="of a body")]
+)
+async def test_retry_after_delivery_is_found(start: Start, stream: bool, wanted: bool) -> None:
+    running = await start(REAL + RULES, vendors=[TOY])
+    for _ in range(2):
+        try:
+            body = {"prompt": "cut", "max": 5, "stream": stream}
+            await running.ask("toy", "/chat", body, headers=KEY)
+        except Exception:  # the connection is reset
+            pass
+    assert kept(await judge(running))["no_retry_after_delivery"] is wanted

@@ -1,0 +1,234 @@
+"""Tests of the rules: calls that break each, that keep it, and that it does not judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from emulator.core.json import JSON
+from emulator.verdicts.calls import Call, Content, build_history
+from emulator.verdicts.expectations import ROBUST, Budget, Expectations
+from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
+
+CUT = "The river begins in the hills"
+
+
+def call(
+    start: float = 0.0,
+    took: float = 0.1,
+    status: int = 200,
+    *,
+    key: str = "q",
+    retry_after: str = "",
+    sent: Mapping[str, str] | None = None,
+    body: JSON = None,
+    text: str = "",
+    tool_calls: Sequence[tuple[str, str]] = (),
+    error: str | None = None,
+    stream: bool = False,
+    whole: bool = True,
+    client_left: bool = False,
+    has_ended: bool = True,
+    delivered: int = 0,
+    bytes_out: int = 0,
+    connection: int = 0,
+    cost: float = 0.0,
+) -> Call:
+    content = Content(
+        sent or {}, {"retry-after": retry_after} if retry_after else {}, body=body, text=text, tool_calls=tool_calls
+    )
+    return Call(
+        id=f"{key}@{start}", number=int(start * 10) + 1, key=key, start=start, end=start + took, status=status,
+        error=error, stream=stream, whole=whole, client_left=client_left, has_ended=has_ended, delivered=delivered,
+        bytes_out=bytes_out, connection=connection, cost=cost, read=lambda: content,
+    )  # fmt: skip
+
+
+def refused(start: float, key: str = "q", status: int = 503, **more: str) -> Call:
+    return call(start, 0.0, status, key=key, **more)  # type: ignore[arg-type]
+
+
+def cut(start: float = 0.0, key: str = "q", **more: JSON) -> Call:
+    given = {"stream": True, "whole": False, "bytes_out": 90, "delivered": 7, "text": CUT, **more}
+    return call(start, 0.5, key=key, **given)  # type: ignore[arg-type]
+
+
+def decide(calls: Sequence[Call], expected: Expectations = ROBUST, *, follows_clock: bool = True) -> Verdict:
+    ordered = sorted(calls, key=lambda one: one.start)
+    return judge(build_history(ordered, follows_clock=follows_clock), expected)
+
+
+def kept(verdict: Verdict, rule: str) -> bool | None:
+    return next(row.kept for row in verdict.rules if row.rule == rule)
+
+
+def chat(*messages: JSON) -> JSON:
+    return {"messages": [*messages]}
+
+
+def tool_turn(result: JSON, arguments: str = '{"city": "Par') -> JSON:
+    asked: JSON = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "f", "arguments": arguments}}]}
+    return chat(asked, {"role": "tool", "tool_call_id": "c1", "content": result})
+
+
+def key_of(value: str) -> Mapping[str, str]:
+    return {"idempotency-key": value}
+
+
+BAD_CALL = call(tool_calls=[("f", '{"city": "Par')])
+SAID = chat({"role": "assistant", "content": CUT}, {"role": "user", "content": "And?"})
+SAID_WHOLE = chat({"role": "assistant", "content": f"{CUT} and ends in the sea."}, {"role": "user", "content": "And?"})
+TRIO = [refused(0, key) for key in "abc"]
+TOLD = "honours_retry_after"
+GONE = "no_retry_after_delivery"
+TEXT = "incomplete_stream_failed"
+KEYS = "one_idempotency_key"
+POOL = Expectations(concurrency=2)
+REUSE = Expectations(reuses_connections=True)
+SPENDING = Expectations(budget=Budget(output_tokens=10))
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "expected", "wanted"),
+    [
+        (TOLD, [refused(0, status=429, retry_after="2"), call(0.2)], ROBUST, False),
+        (TOLD, [refused(0, status=429, retry_after="2"), call(1.79)], ROBUST, False),
+        (TOLD, [refused(0, status=429, retry_after="2"), call(1.81)], ROBUST, True),
+        (TOLD, [refused(0, status=429, retry_after="2")], ROBUST, None),
+        (TOLD, [refused(0, status=429, retry_after="2"), call(0.2, key="other")], ROBUST, None),
+        (TOLD, [refused(0), call(0.2)], ROBUST, None),
+        ("backs_off", [refused(0), refused(1), call(2)], ROBUST, False),
+        ("backs_off", [refused(0), refused(0), call(0.001)], ROBUST, False),
+        ("backs_off", [refused(0), refused(1), call(2.6)], ROBUST, True),
+        ("backs_off", [refused(0), call(1)], ROBUST, None),
+        ("backs_off", [refused(0, retry_after="1"), refused(1, retry_after="1"), call(2)], ROBUST, None),
+        ("jitter", [refused(0, k) for k in "abc"] + [call(1, key=k) for k in "abc"], ROBUST, False),
+        (
+            "jitter",
+            [refused(0, k) for k in "abc"] + [call(1 + n / 5, key=k) for n, k in enumerate("abc")],
+            ROBUST,
+            True,
+        ),
+        ("jitter", [refused(0, k) for k in "ab"] + [call(1, key=k) for k in "ab"], ROBUST, None),
+        ("jitter", [refused(n, k) for n, k in enumerate("abc")] + [call(9, key=k) for k in "abc"], ROBUST, None),
+        ("attempts", [refused(2.0**n) for n in range(6)], ROBUST, False),
+        ("attempts", [refused(2.0**n) for n in range(5)], ROBUST, True),
+        ("attempts", [refused(2.0**n) for n in range(4)], Expectations(attempts=3), False),
+        ("attempts", [call(float(n)) for n in range(9)], ROBUST, None),
+        *[
+            ("no_useless_retry", [refused(0, status=status), call(1)], ROBUST, False)
+            for status in (400, 401, 403, 404, 413, 422)
+        ],
+        ("no_useless_retry", [call(0, status=500, error="content_filter"), call(1)], ROBUST, False),
+        ("no_useless_retry", [refused(0, status=400), call(1, key="mended")], ROBUST, True),
+        ("no_useless_retry", [call(0, status=404, error="not_ready"), call(1)], ROBUST, None),
+        ("no_useless_retry", [refused(0, status=429), call(1)], ROBUST, None),
+        (GONE, [cut(), call(1)], ROBUST, False),
+        (GONE, [cut(), call(1)], Expectations(retries_after_delivery=True), None),
+        (GONE, [cut()], ROBUST, True),
+        (GONE, [call(whole=False), call(1)], ROBUST, None),
+        ("deadline", [call(took=61)], ROBUST, False),
+        ("deadline", [call(took=3, whole=False, has_ended=False)], Expectations(deadline=2), False),
+        ("deadline", [call(took=59)], ROBUST, True),
+        ("deadline", [], ROBUST, None),
+        ("hedges", [call(0), call(0.05)], ROBUST, False),
+        ("hedges", [call(0), call(0.05)], Expectations(hedges=2), True),
+        ("hedges", [call(0), call(0.2)], ROBUST, True),
+        ("hedges", [call(0, client_left=True, whole=False), call(0.05)], ROBUST, True),
+        ("hedges", [call(0), call(0.05, key="other")], ROBUST, None),
+        ("closes_within", [call(0, 9, stream=True, client_left=True, whole=False), call(1, key="b")], ROBUST, False),
+        ("closes_within", [call(0, 5, stream=True, client_left=True, whole=False), call(1, key="b")], ROBUST, True),
+        ("closes_within", [call(0, 9, stream=True), call(1, key="b")], ROBUST, None),
+        ("closes_within", [call(0, 9, stream=True, client_left=True, whole=False), call(10, key="b")], ROBUST, None),
+        (
+            "closes_within",
+            [call(0, 9, stream=True, client_left=True, whole=False), call(1, 2, key="b"), call(2, 2, key="c")],
+            ROBUST,
+            None,
+        ),
+        (TEXT, [cut(), call(1, key="b", body=SAID)], ROBUST, False),
+        (TEXT, [cut(), call(1, key="b", body=chat({"role": "user", "content": "And?"}))], ROBUST, True),
+        (TEXT, [cut(), call(1, text=f"{CUT} and ends in the sea."), call(2, key="b", body=SAID_WHOLE)], ROBUST, True),
+        (TEXT, [cut(client_left=True), call(1, key="b", body=SAID)], ROBUST, None),
+        (TEXT, [call(0, stream=True, text=CUT), call(1, key="b", body=SAID)], ROBUST, None),
+        ("no_bad_arguments", [BAD_CALL, call(1, key="b", body=tool_turn("18 °C"))], ROBUST, False),
+        ("no_bad_arguments", [BAD_CALL, call(1, key="b", body=tool_turn("Error: not JSON"))], ROBUST, True),
+        ("no_bad_arguments", [BAD_CALL], ROBUST, True),
+        ("no_bad_arguments", [call(tool_calls=[("f", "{}")])], ROBUST, None),
+        (KEYS, [call(0, status=503, sent=key_of("a")), call(1, sent=key_of("b"))], ROBUST, False),
+        (KEYS, [call(0, status=503, sent=key_of("a")), call(1)], ROBUST, False),
+        (KEYS, [call(0, status=503, sent=key_of("a")), call(1, sent=key_of("a"))], ROBUST, True),
+        (KEYS, [call(0, status=503), call(1)], ROBUST, None),
+        ("concurrency", [call(0, key="a"), call(0, key="b"), call(0.05, key="c")], POOL, False),
+        ("concurrency", [call(0, key="a"), call(0, key="b"), call(0.2, key="c")], POOL, True),
+        ("concurrency", [call(0, key="a"), call(0, key="b"), call(0.05, key="c")], ROBUST, None),
+        ("reuses_connections", [call(0, connection=1), call(1, connection=2)], REUSE, False),
+        ("reuses_connections", [call(0, connection=1), call(1, connection=1)], REUSE, True),
+        ("reuses_connections", [call(0, connection=1, whole=False), call(1, connection=2)], REUSE, True),
+        ("reuses_connections", [call(0, connection=1), call(1, connection=2)], ROBUST, None),
+        ("stops_at_budget", [call(0, delivered=10), call(1, key="b")], SPENDING, False),
+        ("stops_at_budget", [call(0, delivered=9), call(1, key="b", delivered=50)], SPENDING, True),
+        ("stops_at_budget", [call(0, cost=0.2), call(1, key="b")], Expectations(budget=Budget(cost=0.2)), False),
+        ("stops_at_budget", [refused(0), refused(1), call(3)], Expectations(budget=Budget(attempts=2)), False),
+        ("stops_at_budget", [refused(0), call(3)], Expectations(budget=Budget(attempts=2)), True),
+        ("stops_at_budget", [call(0, delivered=10), call(1, key="b")], ROBUST, None),
+    ],
+)
+def test_rule_is_kept_broken_or_not_judged(
+    rule: str, calls: list[Call], expected: Expectations, wanted: bool | None
+) -> None:
+    verdict = decide(calls, expected)
+    assert kept(verdict, rule) is wanted
+    (row,) = [row for row in verdict.rules if row.rule == rule]
+    assert bool(row.why) == (wanted is None)
+    broken = [breach for breach in verdict.broken if breach.rule == rule]
+    assert bool(broken) == (wanted is False)
+    assert all(breach.calls and breach.sentence.endswith(".") for breach in broken)
+    assert verdict.ok == (not verdict.broken)
+
+
+def test_sentence_has_the_figures_of_the_breach() -> None:
+    verdict = decide([refused(0, status=429, retry_after="2"), call(0.2)])
+    (breach,) = verdict.broken
+    assert breach.sentence == (
+        "Call #3 came 0.2 s after a 429 that asked for 2 s; a sound client waits as long as it is told."
+    )
+    assert breach.figures == {"asked": 2.0, "waited": 0.2}
+
+
+@pytest.mark.parametrize("rule", ["honours_retry_after", "backs_off", "jitter", "deadline", "closes_within"])
+def test_waits_are_not_judged_where_the_clock_is_not_real(rule: str) -> None:
+    calls = [refused(0, status=429, retry_after="2"), refused(0.1), refused(0.2), call(0.3, 90)]
+    verdict = decide(calls, follows_clock=False)
+    (row,) = [row for row in verdict.rules if row.rule == rule]
+    assert row.kept is None
+    assert "clock" in row.why
+
+
+@pytest.mark.parametrize("rule", RULE_NAMES)
+def test_ignored_rule_is_not_judged(rule: str) -> None:
+    calls = [refused(0, status=400), call(0.1, 99), cut(0.1), cut(0.2)]
+    verdict = decide(calls, replace(ROBUST, ignored=frozenset({rule})))
+    assert kept(verdict, rule) is None
+
+
+def test_same_question_after_a_whole_answer_is_no_retry() -> None:
+    verdict = decide([call(float(n)) for n in range(20)])
+    assert verdict.ok
+    assert kept(verdict, "attempts") is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "waited", "wanted"),
+    [
+        ({"retry-after-ms": "500"}, 0.3, False),
+        ({"retry-after-ms": "500"}, 0.5, True),
+        ({"retry-after": "Thu, 01 Jan 2026 00:00:05 GMT", "date": "Thu, 01 Jan 2026 00:00:00 GMT"}, 4.0, False),
+        ({"retry-after": "Thu, 01 Jan 2026 00:00:05 GMT", "date": "Thu, 01 Jan 2026 00:00:00 GMT"}, 5.0, True),
+        ({"retry-after": "soon"}, 0.0, None),
+    ],
+)
+def test_retry_after_is_read_in_every_form(headers: Mapping[str, str], waited: float, wanted: bool | None) -> None:
+    first = refused(0, status=429)
+    first.read = lambda: Content(received=headers)
+    assert kept(decide([first, call(waited)]), "honours_retry_after") is wanted
