@@ -98,7 +98,7 @@ class ResponseDecider:
                 return elsewhere
         if not isinstance(parsed, InferenceCall):
             return await self._conclude(parsed, match, request)
-        if match.outcome is NOTHING and emulator.unmatched == "refuse":
+        if emulator.unmatched == "refuse" and self._is_missing(match):
             return self._refuse_unmatched(context)
         if match.outcome.reply is not None and match.outcome.reply.template:
             match = await self._fill_reply(match, context)
@@ -135,14 +135,21 @@ class ResponseDecider:
         return parsed, match
 
     async def _seek(self, context: RequestContext, match: Match) -> Response | FaultableResponse | None:
-        """Return the recorded response; or mark the request to be forwarded, which needs no rule to apply to it."""
+        """Return the recorded response; or mark the request to be forwarded, without the faults of its rule."""
         if self._replayer is not None:
             exchange = await self._replayer.find(context)
             if exchange is not None:
                 return await self._replay(exchange, context, match)
-        if match.outcome is NOTHING and self._emulator.unmatched in ("forward", "record"):
+        if self._emulator.unmatched in ("forward", "record") and not match.outcome.pass_:
             return self._forward(context)
         return None
+
+    def _is_missing(self, match: Match) -> bool:
+        """Return whether nothing answers a call: no rule matches, or with a replay none that says what is answered."""
+        outcome = match.outcome
+        if self._replayer is None or outcome is NOTHING:
+            return outcome is NOTHING
+        return outcome.error is None and outcome.reply is None and not outcome.pass_
 
     async def _replay(self, exchange: Exchange, context: RequestContext, match: Match) -> FaultableResponse:
         """Return the response of an exchange; an answer of a model costs quota as any other."""

@@ -235,6 +235,21 @@ async def test_miss_names_the_nearest_and_what_differs(start: Start) -> None:
     assert answer.status == 200  # a route without a model is answered
 
 
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        pytest.param("faults: [{type: stall, for: 1ms}]", 501, id="faults alone are no answer"),
+        pytest.param("latency: {ttft: 1ms}", 501, id="nor is latency"),
+        pytest.param("reply: {text: Hello}", 200, id="a reply is one"),
+        pytest.param("pass: true", 200, id="pass asks for an ordinary one"),
+    ],
+)
+async def test_rule_without_answer_hides_no_miss(outcome: str, status: int, start: Start) -> None:
+    emulator = await start(write_scenario(f"rules: [{{name: a, {outcome}}}]\n", say("a")))
+    assert (await ask(emulator, text="another"))[0] == status
+    assert (await ask(emulator))[0] == 200
+
+
 @pytest.mark.covers("language/sections", "unmatched")
 @pytest.mark.parametrize(("policy", "status"), [("answer", 200), ("refuse", 501), ("forward", 501), ("record", 501)])
 async def test_unmatched_calls_follow_the_policy(policy: str, status: int, start: Start) -> None:
