@@ -79,6 +79,7 @@ def _encode_payload(payload: Payload) -> Object:
         "said": None if payload.body is None else _encode_body(payload.body),
         "text": payload.text,
         "received": payload.received,
+        "planned": payload.planned,
         "tools": payload.tool_calls,
         "raw": None if payload.raw is None else _encode_body(payload.raw),
         "strikes": [(site.fault, site.at) for site in payload.fault_sites],
@@ -131,13 +132,14 @@ def _parse_payload(document: Object, entry: JournalEntry) -> Payload:
         entry.session,
     )
     request.key = bytes.fromhex(entry.id)
-    body, text, received = document["said"], document["text"], document["received"]
+    body, text, received, planned = (document[name] for name in ("said", "text", "received", "planned"))
     return Payload(
         request,
         headers=tuple(_parse_pairs(document["answered"])),
         body=None if body is None else _parse_body(body),
         text=None if text is None else as_text(text),
         received=None if received is None else as_text(received),
+        planned=None if planned is None else as_text(planned),
         tool_calls=tuple(_parse_pairs(document["tools"])),
         raw=None if document["raw"] is None else _parse_body(document["raw"]),
         fault_sites=tuple([_parse_site(as_array(site)) for site in as_array(document["strikes"])]),

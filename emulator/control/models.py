@@ -408,6 +408,7 @@ class ResponseShown(ResponseModel):
     encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
     text: str | None = Field(description="What the model said, as far as it was sent; null: nothing was asked of one.")
     received: str | None = Field(default=None, description="The same of a stream that ended early; else null.")
+    planned: str | None = Field(default=None, description="The whole text of a response that ended early; else null.")
     tool_calls: list[ToolCallShown]
     raw: str | None = Field(
         description="The body of an answer that was bent, as far as it was sent; bytes that are no text as `\\xNN`."

@@ -40,6 +40,7 @@ def show_response(entry: JournalEntry, payload: Payload | None) -> ResponseShown
         encoding="base64" if is_base64 else None,
         text=None if payload is None else payload.text,
         received=None if payload is None else payload.received,
+        planned=None if payload is None else payload.planned,
         tool_calls=[
             ToolCallShown(name=name, arguments=_parse(arguments))
             for name, arguments in (() if payload is None else payload.tool_calls)

@@ -398,6 +398,7 @@ class CallRecord:
         if self._has_ended_early and planned is not None:
             payload.text = payload.text or ""
             payload.received = payload.text if self.stream else None
+            payload.planned = tokens.redact(redact_text(planned.text()[: self.max_body_bytes]))
         payload.request_cut, payload.size = self.request_cut, self.size
         payload.response_cut |= self.response_cut
         return payload

@@ -180,6 +180,7 @@ class Payload:
         body: of a response that is no stream; may be truncated.
         text: text that the model generated, as far as it was sent.
         received: the same of a stream that ended early; else ``None``.
+        planned: whole text of a response that ended early; else ``None``.
         tool_calls: pairs of name and arguments.
         raw: bytes sent of a body that faults changed; may be truncated.
         fault_sites: positions in ``raw`` that faults changed, in order of the faults.
@@ -194,6 +195,7 @@ class Payload:
     body: bytes | None = None
     text: str | None = None
     received: str | None = None
+    planned: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
     raw: bytes | None = None
     fault_sites: tuple[FaultSite, ...] = ()

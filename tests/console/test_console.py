@@ -97,9 +97,10 @@ def test_faulted_stream_marks_fault_site_and_draws_writes(look: Open, emulator_a
     assert mark.inner_text() == "▲ disconnect"
     answer = page.locator(".turn.answer .said")
     assert answer.locator("mark").inner_text() == "▲ cut: disconnect"
-    whole, received = call.response.text or "", call.response.received or ""
+    whole, received = call.response.planned or "", call.response.received or ""
     assert received
     assert whole.startswith(received)
+    assert len(whole) > len(received)
     assert answer.inner_text().startswith(received.strip())
     answer.locator("summary").click()
     assert whole.strip() in answer.inner_text()

@@ -51,11 +51,11 @@ function answerTurn(call, response) {
   const failed = call.error || call.status >= 400 || !call.status;
   if (failed && !(cut && received)) {
     const said = response.body === null ? response.raw ?? "" : pretty(response.body);
-    return turn("answer bad", call.error ? `refused: ${call.error}` : String(call.status || "no response"), said || "no response", response.text ? fullAnswer(response.text) : null);
+    return turn("answer bad", call.error ? `refused: ${call.error}` : String(call.status || "no response"), said || "no response", response.planned ? fullAnswer(response.planned) : null);
   }
   if (cut || response.received !== null && response.received !== undefined) {
     const why = call.faults.length ? call.faults.join(", ") : call.client_left ? "client left" : "stopped";
-    return turn("answer", "answer, as the client got it", received ?? "", el("mark", {}, `▲ cut: ${why}`), tools, response.text && response.text !== received ? fullAnswer(response.text) : null);
+    return turn("answer", "answer, as the client got it", received ?? "", el("mark", {}, `▲ cut: ${why}`), tools, response.planned && response.planned !== received ? fullAnswer(response.planned) : null);
   }
   if (response.text) return turn("answer", "answer", response.text, tools);
   if (tools.length) return turn("answer", "answer", tools);

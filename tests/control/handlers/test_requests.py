@@ -220,7 +220,8 @@ async def test_full_entry_extends_short_entry_by_four_fields(toy: Running) -> No
     request, response = as_object(detail["request"]), as_object(detail["response"])
     assert list(request) == ["query", "headers", "body", "raw", "encoding", "bytes", "cut", "kept"]
     assert (
-        " ".join(response) == "headers body encoding text received tool_calls raw strikes writes events bytes cut kept"
+        " ".join(response)
+        == "headers body encoding text received planned tool_calls raw strikes writes events bytes cut kept"
     )
 
 
