@@ -49,7 +49,6 @@ def _build_file(state: Object, field: str, content: str) -> Object:
         "filename": f"{state['id']}_{what}.jsonl",
         "purpose": "batch_output",
         "status": "processed",
-        "expires_at": None,
     }
     encoded: JSON = b64encode(data).decode()
     return {"file": found, "content": encoded}

@@ -53,7 +53,7 @@ def upload(request: Request, service: AzureService) -> Change:
         "filename": part.get_filename() or "file",
         "purpose": kind,
         "status": "processed",
-        "expires_at": _find_expiry(form, created),
+        **_find_expiry(form, created),
     }
     document: Object = {"file": found, "content": b64encode(content).decode(), "principal": request.principal}
 
@@ -148,7 +148,9 @@ def _read(part: Message) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def _find_expiry(form: Mapping[str, Message], created: int) -> JSON:
+def _find_expiry(form: Mapping[str, Message], created: int) -> Object:
     seconds = form.get("expires_after[seconds]")
     text = _read(seconds).decode("utf-8", "replace") if seconds is not None else ""
-    return created + int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        return {}
+    return {"expires_at": created + int(text)}
