@@ -48,7 +48,8 @@ def list_documented() -> dict[str, str]:
     """Return the Python blocks of the pages for users by name, with the types that pytest's users leave out."""
     pages = ("README.md", "testing.md")
     blocks = [block.text for block in find_blocks() if block.page in pages and block.language == "python"]
-    typed = [re.sub(r"def (\w+)\(emulator\):", r"def \1(emulator: EmulatorClient) -> None:", text) for text in blocks]
+    fixture = re.compile(r"def (\w+)\((self, )?(emulator|emulator_session)\):")
+    typed = [fixture.sub(r"def \1(\2\3: EmulatorClient) -> None:", text) for text in blocks]
     return {f"block{number}": re.sub(r"import my_app\n", "", text) for number, text in enumerate(typed)}
 
 
