@@ -208,7 +208,8 @@ class _Parser:
     def parse(self) -> Exchange:
         first = self._next()
         if first != f"exchange {VERSION}":
-            raise self._fail(f"expected `exchange {VERSION}`; this file is {first[:40]!r}")
+            version = f"; this file is {first!r}" if re.fullmatch(r"exchange \d{1,4}", first) else ""
+            raise self._fail(f"expected `exchange {VERSION}`{version}")
         about = dict(self._read_pairs())
         exchange = Exchange(vendor=about.get("vendor", ""), method="", target="", source=self._source)
         exchange.time = self._read_time(about.get("time", ""))

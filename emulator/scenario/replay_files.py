@@ -12,6 +12,7 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import Scenario
 from emulator.scenario.source import Document, explain
 
+GIVEN = ("<given>", "")  # in place of a file: the folder is named in code, not in a scenario's file
 _PATH: KeyPath = ("replay", "from")
 _SUFFIX = "*.exchange"
 _MAX_TEXT = 256 * 1024**2  # characters of all exchanges of a scenario
@@ -43,9 +44,9 @@ def read_replay_files(document: Document, *, sent: bool) -> ReplayFiles:
         text = "a scenario sent over HTTP has no folder; send the texts of the exchanges as `exchanges`"
         found.mistakes.append(Mistake(_PATH, text))
         return found
-    folder = Path(document.locations.values[_PATH].file).parent / name
+    source = document.locations.values[_PATH].file
     try:
-        _read(folder, found)
+        _read(Path(source).parent / name, found, None if source in GIVEN else Path(source).parent)
     except OSError as error:
         found.mistakes.append(Mistake(_PATH, f"{name}: {explain(error)}"))
     except ValueError as error:
@@ -53,8 +54,8 @@ def read_replay_files(document: Document, *, sent: bool) -> ReplayFiles:
     return found
 
 
-def _read(folder: Path, found: ReplayFiles) -> None:
-    """Read the exchanges of a folder.
+def _read(folder: Path, found: ReplayFiles, within: Path | None) -> None:
+    """Read the exchanges of a folder; ``within``: the scenario's own, which a file of a scenario cannot leave.
 
     Raises:
         OSError: a file cannot be read.
@@ -62,17 +63,24 @@ def _read(folder: Path, found: ReplayFiles) -> None:
     """
     from emulator.recording.exchange import parse_exchange  # not needed without a replay
 
+    _require_within(folder, within)
     if not folder.is_dir():
         folder.stat()  # raises if there is nothing
     files = sorted(folder.rglob(_SUFFIX)) if folder.is_dir() else [folder]
     texts = []
     for file in files:
+        _require_within(file, within)
         text = file.read_text(encoding="utf-8")
         parse_exchange(text, str(file))
         texts.append(f"{file.name}\n{text}")
     if sum(map(len, texts)) > _MAX_TEXT:
         raise ValueError(f"the exchanges have more than {_MAX_TEXT // 1024**2} Mi characters")
     found.texts, found.files = tuple(texts), files
+
+
+def _require_within(path: Path, within: Path | None) -> None:
+    if within is not None and not path.resolve().is_relative_to(within.resolve()):
+        raise ValueError("expected a folder in the scenario's folder or below it, after links are resolved")
 
 
 def insert_exchanges(scenario: Scenario, texts: tuple[str, ...] | None) -> Scenario:

@@ -79,6 +79,7 @@ def test_file_without_its_end_is_cut() -> None:
     ("before", "after", "message"),
     [
         ("exchange 1", "exchange 2", "x:1: expected `exchange 1`; this file is 'exchange 2'"),
+        ("exchange 1", "a secret", "x:1: expected `exchange 1`"),
         ("=== write", "=== wrote", "x:15: expected a section such as `=== write after 0.25`"),
         ("end whole", "end well", "an exchange ends whole, cut, reset, timed out, client left, not 'well'"),
         ("framing chunked", "framing big", "x:14: framing is length, chunked, close or none, not 'big'"),

@@ -287,6 +287,9 @@ async def test_masked_credentials_match_real_ones(start: Start) -> None:
     [
         ("replay: {from: missing}", "missing: no such file or directory"),
         ("replay: {from: broken}", "expected `exchange 1`"),
+        ("replay: {from: ../elsewhere}", "expected a folder in the scenario's folder or below it"),
+        ("replay: {from: /etc}", "expected a folder in the scenario's folder or below it"),
+        ("replay: {from: linked}", "expected a folder in the scenario's folder or below it"),
         ("replay: {}", "expected either from or exchanges"),
         ("replay: {from: whole, timing: slow}", "timing"),
         ("strict: true\nunmatched: answer", "strict refuses unmatched calls"),
@@ -296,6 +299,7 @@ def test_mistakes_in_a_replay_are_located(text: str, message: str, tmp_path: Pat
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "a.exchange").write_text("no exchange")
     (tmp_path / "whole").mkdir()
+    (tmp_path / "linked").symlink_to("/etc")
     file = tmp_path / "scenario.yaml"
     file.write_text(f"version: 1\n{text}\n")
     with pytest.raises(ScenarioError) as caught:
