@@ -72,6 +72,7 @@ class AsyncEmulatorClient(BaseClient):
     assert_not_called = _awaiting(steps.assert_not_called)
     assert_order = _awaiting(steps.assert_order)
     assert_sound = _awaiting(steps.assert_sound)
+    usage = _awaiting(steps.usage)
     verdict = _awaiting(steps.verdict)
     assert_no_unused_rules = _awaiting(steps.assert_no_unused_rules)
     metrics = _awaiting(steps.metrics)

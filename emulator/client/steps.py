@@ -21,6 +21,7 @@ from emulator.control.models import (
     RuleHits,
     Rules,
     ScenarioState,
+    Usage,
     Verdict,
     Verified,
 )
@@ -432,6 +433,11 @@ def assert_order(
 def verdict(target: Target, /) -> Steps[Verdict]:
     """Return which rules for sound clients the calls kept and which they broke."""
     return (yield from ask("GET", "/verdict", target.query)).read(Verdict)
+
+
+def usage(target: Target, /) -> Steps[Usage]:
+    """Return which of the tokens sent were delivered and which wasted, and what they cost."""
+    return (yield from ask("GET", "/usage", target.query)).read(Usage)
 
 
 def assert_sound(target: Target, /) -> Steps[Verdict]:

@@ -69,6 +69,7 @@ class EmulatorClient(BaseClient):
     assert_not_called = _blocking(steps.assert_not_called)
     assert_order = _blocking(steps.assert_order)
     assert_sound = _blocking(steps.assert_sound)
+    usage = _blocking(steps.usage)
     verdict = _blocking(steps.verdict)
     assert_no_unused_rules = _blocking(steps.assert_no_unused_rules)
     metrics = _blocking(steps.metrics)

@@ -76,6 +76,7 @@ __all__ = [
     "TimingErrors",
     "TimingReport",
     "ToolCallShown",
+    "Usage",
     "VendorLoad",
     "Verdict",
     "Verified",
@@ -588,6 +589,31 @@ class Verdict(ResponseModel):
     ok: bool = Field(description="No rule is broken.")
     rules: list[RuleKept] = Field(description="Every rule.")
     broken: list[BrokenRule] = Field(description="Each breach of a rule.")
+
+
+class Waste(ResponseModel):
+    refused: int = Field(description="Of answers that ended in an error.")
+    cut: int = Field(description="Of answers that broke off or ended early.")
+    abandoned: int = Field(description="Of answers whose client left.")
+    superseded: int = Field(description="Of whole answers to a request that an equal call answered first.")
+
+
+class OutputTokens(ResponseModel):
+    sent: int = Field(description="Written to clients that were still there: delivered and wasted together.")
+    delivered: int = Field(description="Of whole answers.")
+    wasted: int = Field(description="Of all others.")
+    waste: Waste = Field(description="Why.")
+
+
+class Cost(ResponseModel):
+    usd: float = Field(description="Of prompts and output; deployments without a price cost nothing.")
+
+
+class Usage(ResponseModel):
+    output_tokens: OutputTokens
+    prompt_tokens: int
+    cost: Cost
+    amplification: float = Field(description="Calls for each question: attempts and hedges add to it.")
 
 
 class PutQuery(SessionQuery):

@@ -203,6 +203,15 @@ ROUTES = (
     ),
     Route(
         method="GET",
+        path="/usage",
+        summary="Which of the tokens sent were delivered in whole answers and which wasted, and what they cost.",
+        action="get_usage",
+        is_of_journal=True,
+        query=models.SessionQuery,
+        gives=models.Usage,
+    ),
+    Route(
+        method="GET",
         path="/deployments",
         summary="What can be asked for.",
         action="list_deployments",

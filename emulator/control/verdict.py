@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 from emulator.control import models
 from emulator.control.serialize import show_body
@@ -14,9 +15,11 @@ from emulator.journal.entry import NO_ATTEMPTS, JournalEntry
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.expect import ExpectedConduct
 from emulator.scenario.models import Scenario
-from emulator.verdicts.calls import Call, Content, build_history
+from emulator.verdicts.calls import Call, Content, History, build_history
 from emulator.verdicts.expectations import Budget, Expectations
 from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
+from emulator.verdicts.prices import Price, find_price
+from emulator.verdicts.usage import add_up
 
 _RENAMED = {"no_retry_after_delivery": "retries_after_delivery", "stops_at_budget": "budget"}
 _FIGURES = ("attempts", "deadline", "hedges", "closes_within", "concurrency")
@@ -25,17 +28,37 @@ _FLAGS = ("retries_after_delivery", "reuses_connections")
 
 async def find_verdict(runtime: Runtime, session: str) -> models.Verdict:
     """Return the outcome of every rule for the calls of a session, those that are open included."""
-    active = runtime.for_session(session)
-    calls = await read_calls(runtime, session)
-    clock = active.emulator.clock
-    history = build_history(calls, follows_clock=isinstance(clock, RealClock))
-    return _show(await run_in_thread(judge, history, read_expectations(active.loaded.scenario)))
+    history = await read_history(runtime, session)
+    expected = read_expectations(runtime.for_session(session).loaded.scenario)
+    return _show(await run_in_thread(judge, history, expected))
+
+
+async def find_usage(runtime: Runtime, session: str) -> models.Usage:
+    """Return what the calls of a session cost and wasted."""
+    usage = await run_in_thread(add_up, await read_history(runtime, session))
+    waste = models.Waste(**asdict(usage.waste))
+    return models.Usage(
+        output_tokens=models.OutputTokens(
+            sent=usage.sent, delivered=usage.delivered, wasted=usage.waste.total, waste=waste
+        ),
+        prompt_tokens=usage.prompt_tokens,
+        cost=models.Cost(usd=round(usage.cost, 9)),
+        amplification=usage.amplification,
+    )
+
+
+async def read_history(runtime: Runtime, session: str) -> History:
+    """Return the calls of a session, and which are attempts of the same request."""
+    clock = runtime.for_session(session).emulator.clock
+    return build_history(await read_calls(runtime, session), follows_clock=isinstance(clock, RealClock))
 
 
 async def read_calls(runtime: Runtime, session: str) -> list[Call]:
     """Return the calls of a session in the order of their requests."""
+    scenario = runtime.for_session(session).loaded.scenario
+    prices = {name: Price(price.input, price.output) for name, price in scenario.prices.items()}
     found = [
-        (entry.start_seq, _read_call(entry))
+        (entry.start_seq, _read_call(entry, prices))
         async for entry in cooperative([call.load() for call in runtime.journal.list_calls(session)])
     ]
     now = read_wall()
@@ -65,7 +88,8 @@ def _list_ignored(conduct: ExpectedConduct, *, has_budget: bool) -> Iterator[str
             yield rule
 
 
-def _read_call(entry: JournalEntry) -> Call:
+def _read_call(entry: JournalEntry, prices: Mapping[str, Price]) -> Call:
+    price = find_price(entry.served or entry.deployment or "", prices)
     return Call(
         id=entry.id,
         number=entry.seq,
@@ -80,6 +104,8 @@ def _read_call(entry: JournalEntry) -> Call:
         client_left=entry.client_left,
         faults=entry.faults,
         delivered=entry.sent_tokens,
+        prompt_tokens=entry.prompt_tokens,
+        cost=0.0 if price is None else price.find_cost(entry.prompt_tokens, entry.sent_tokens),
         bytes_out=entry.bytes_out,
         connection=entry.connection,
         read=_Reader(entry),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator.core.errors import EmulatedError
@@ -146,6 +147,14 @@ class RequestContext:
         if self.sent.tokens is not None:
             return self.sent.tokens
         return self.plan.usage.completion_tokens if self.sent.whole else self.plan.count_due(self.sent.reached)
+
+    def count_unpaced(self) -> None:
+        """Count the tokens of an unpaced stream that its client left, by its events: all of them were due at once."""
+        sent, response = self.sent, self.response
+        if sent.whole or sent.tokens is not None or not isinstance(response, StreamingResponse):
+            return
+        if self.plan is not None and self.sent_tokens >= self.plan.usage.completion_tokens:
+            sent.tokens = max((event[2] for event in islice(response.events, sent.events)), default=0)
 
     @property
     def planned_ttft(self) -> float | None:

@@ -46,6 +46,7 @@ class CallRecorder:
     def settle(self, context: RequestContext, admission: Ticket) -> Awaitable[None]:
         """Charge the tokens sent and release the slot, as of the time the response ended."""
         ended, sent = self._emulator.clock.now(), context.sent
+        context.count_unpaced()
         tokens = None if context.plan is None else context.sent_tokens
         if sent.whole and context.started + sent.reached < ended:
             ended = context.started + sent.reached
@@ -95,6 +96,7 @@ class CallRecorder:
         if sent.whole and not left:
             return record
         record.left = left or not context.is_cut
+        context.count_unpaced()
         record.sent_tokens = context.sent_tokens
         record.ended = self._emulator.clock.now()
         sent.over = read_wall()

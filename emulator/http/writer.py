@@ -130,6 +130,7 @@ class ResponseWriter:
         connection = self._connection
         if not connection.is_open:
             sent.whole = self._keep_alive = False
+            sent.size = sent.tokens = 0
             return False
         connection.write_last(head if self._is_bare(answer.status) else head + body)
         return keep_alive and connection.unsent <= MAX_UNSENT

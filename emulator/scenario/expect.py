@@ -68,3 +68,10 @@ class BudgetSettings(Closed):
     output_tokens: _Count | None = Field(default=None, description="Output tokens sent, wasted ones included.")
     cost: Cost | None = Field(default=None, description="Price of prompts and answers.", examples=["0.02 USD"])
     attempts: _Count | None = Field(default=None, description="Attempts of one request.")
+
+
+class TokenPrice(Closed):
+    """USD for a million tokens."""
+
+    input: float = Field(strict=False, ge=0, le=10**6, description="Of the prompt.")
+    output: float = Field(default=0.0, strict=False, ge=0, le=10**6, description="Of the answer.")

@@ -14,7 +14,7 @@ from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Timestamp, 
 from emulator.latency import Latency
 from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import Names, Number, Text, When
-from emulator.scenario.expect import BudgetSettings, Expect
+from emulator.scenario.expect import BudgetSettings, Expect, TokenPrice
 from emulator.scenario.geometry import EmbeddingSettings
 from emulator.scenario.outcomes import (
     NOTHING,
@@ -406,6 +406,11 @@ class Scenario(Closed):
         default=None,
         description="What a verdict judges clients by; absent: robust.",
         examples=["robust", {"deadline": "30s", "concurrency": 8}],
+    )
+    prices: dict[str, TokenPrice] = Field(
+        default={},
+        description="Of deployments, by name or pattern; before those of the package.",
+        examples=[{"gpt-4o*": {"input": 2.5, "output": 10}}],
     )
     budget: BudgetSettings | None = Field(
         default=None, description="What a session may spend.", examples=[{"output_tokens": 5000}]

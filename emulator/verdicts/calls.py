@@ -60,6 +60,7 @@ class Call:
     has_ended: bool = True
     faults: Sequence[str] = ()
     delivered: int = 0
+    prompt_tokens: int = 0
     bytes_out: int = 0
     connection: int = 0
     cost: float = 0.0

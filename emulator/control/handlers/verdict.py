@@ -1,4 +1,4 @@
-"""Handlers of what is said about a client: its verdict."""
+"""Handlers of what is said about a client: its verdict and what it spent."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ class VerdictHandlers:
         from emulator.control.verdict import find_verdict  # not needed before somebody asks
 
         return await find_verdict(self._runtime, query.session)
+
+    async def get_usage(self, query: models.SessionQuery, body: bytes, name: str) -> models.Usage:
+        from emulator.control.verdict import find_usage
+
+        return await find_usage(self._runtime, query.session)

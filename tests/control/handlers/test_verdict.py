@@ -10,6 +10,7 @@ from tests.handler.toy import TOY
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+SESSION = {**KEY, "x-emulator-session": "a"}
 REAL = "version: 1\nname: test\n"
 RULES = """
 rules:
@@ -112,3 +113,22 @@ async def test_retry_after_delivery_is_found(start: Start, stream: bool, wanted:
         except Exception:  # the connection is reset
             pass
     assert kept(await judge(running))["no_retry_after_delivery"] is wanted
+
+
+@pytest.mark.covers("language/control plane", "GET /usage")
+@pytest.mark.covers("language/sections", "prices")
+async def test_usage_tells_what_was_sent_and_wasted(start: Start) -> None:
+    running = await start(REAL + "prices: {toy: {input: 1000000, output: 10}}\n" + RULES, vendors=[TOY])
+    await ask(running, "fine", "a")
+    with pytest.raises(Exception):  # noqa: B017, PT011  # the connection is reset
+        await running.ask("toy", "/chat", {"prompt": "cut", "max": 5, "stream": True}, headers=SESSION)
+    usage = (await control(running, "GET", "/usage?session=a")).json()
+    tokens = usage["output_tokens"]
+    assert tokens == {
+        "sent": 5,
+        "delivered": 3,
+        "wasted": 2,
+        "waste": {"refused": 0, "cut": 2, "abandoned": 0, "superseded": 0},
+    }
+    assert usage["cost"]["usd"] == pytest.approx(usage["prompt_tokens"] + 5 * 10 / 1e6)
+    assert usage["amplification"] == 1.0

@@ -85,6 +85,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "replay": "replay: {from: recordings, timing: none}",
             "unmatched": "unmatched: refuse",
             "expect": "expect: robust",
+            "prices": "prices: {'gpt-4o*': {input: 2.5, output: 10}}",
             "budget": "budget: {output_tokens: 5000, cost: 0.02 USD}",
             "rules": "rules: [{name: busy, error: {kind: overloaded}}]",
         },
@@ -214,6 +215,12 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "concurrency": "{concurrency: 8}",
             "reuses_connections": "{reuses_connections: true}",
         },
+    ),
+    Section(
+        title="Price",
+        model="TokenPrice",
+        place="prices: {gpt-4o: …}",
+        examples={"input": "{input: 0.1}", "output": "{input: 2.5, output: 10}"},
     ),
     Section(
         title="Budget",

@@ -1,0 +1,103 @@
+"""Account of the tokens of a session: what was sent, what was delivered whole, and what was wasted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from emulator.verdicts.calls import Call, History
+
+
+@dataclass(frozen=True, slots=True)
+class Waste:
+    """Output tokens that nobody has a whole answer of.
+
+    Fields:
+        refused: of answers that ended in an error.
+        cut: of answers that broke off or ended early.
+        abandoned: of answers whose client left.
+        superseded: of whole answers to a request that an equal call, open at the same time, answered first.
+    """
+
+    refused: int = 0
+    cut: int = 0
+    abandoned: int = 0
+    superseded: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.refused + self.cut + self.abandoned + self.superseded
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and cost of a session; ``sent`` is ``delivered`` and ``waste`` together.
+
+    Fields:
+        cost: USD.
+        amplification: calls for each question; attempts and hedges are calls of the same question.
+    """
+
+    sent: int
+    delivered: int
+    waste: Waste
+    prompt_tokens: int
+    cost: float
+    amplification: float
+
+
+def add_up(history: History) -> Usage:
+    """Return the account of all calls that have ended."""
+    superseded = _find_superseded(history.calls)
+    counts: dict[str, int] = defaultdict(int)
+    ended = [call for call in history.calls if call.has_ended]
+    for call in ended:
+        counts[_classify(call, superseded)] += call.delivered
+    delivered = counts.pop("delivered", 0)
+    waste = Waste(**counts)
+    return Usage(
+        sent=sum(call.delivered for call in ended),
+        delivered=delivered,
+        waste=waste,
+        prompt_tokens=sum(call.prompt_tokens for call in ended),
+        cost=sum(call.cost for call in ended),
+        amplification=_amplify(history),
+    )
+
+
+def _classify(call: Call, superseded: set[Call]) -> str:
+    """Return where an answer's tokens belong; each call has exactly one place."""
+    if call.client_left:
+        return "abandoned"
+    if call.status >= 400 or "late_error" in call.faults:
+        return "refused"
+    if not call.whole or "truncate" in call.faults:
+        return "cut"
+    return "superseded" if call in superseded else "delivered"
+
+
+def _find_superseded(calls: Sequence[Call]) -> set[Call]:
+    """Return whole answers to requests whose twin, open at the same time, had a whole answer before."""
+    whole: dict[Hashable, list[Call]] = defaultdict(list)
+    for call in calls:
+        if call.has_ended and not call.failed:
+            whole[call.key].append(call)
+    found: set[Call] = set()
+    for twins in whole.values():
+        twins.sort(key=lambda call: (call.end, call.number))
+        for place, call in enumerate(twins):
+            if any(call.start < twin.end for twin in twins[:place] if twin not in found):
+                found.add(call)
+    return found
+
+
+def _amplify(history: History) -> float:
+    """Return the number of calls for each question."""
+    open_until: dict[Hashable, float] = {}
+    questions = 0
+    for chain in history.chains:
+        first = chain[0]
+        questions += first.start >= open_until.get(first.key, 0.0)
+        open_until[first.key] = max(open_until.get(first.key, 0.0), chain[-1].end)
+    return round(len(history.calls) / questions, 6) if questions else 1.0
