@@ -106,6 +106,14 @@ _EXAMPLES = {
         ("emulator env azure --format dotenv > .env", "as a file"),
     ),
     "verdict": format_examples(("emulator verdict --session a", "exit status 1 if a client broke a rule")),
+    "record": format_examples(
+        ("emulator record --to calls databricks=https://adb-1.azuredatabricks.net", "then point your client at the ports"),
+    ),
+    "import": format_examples(("emulator import cassette.yaml --to calls", "a cassette of vcrpy as exchanges")),
+    "diff": format_examples(
+        ("emulator diff monday tuesday", "two recordings"),
+        ("emulator diff calls --against databricks", "a recording and the emulator"),
+    ),
     "report": format_examples(("emulator report --out run.html", "the calls of a running emulator")),
 }
 

@@ -89,7 +89,8 @@ def _read_request(source: str) -> ExplainRequest:
     except ValidationError as error:
         mistake = error.errors(include_url=False)[0]
         at = ".".join(map(str, mistake["loc"]))
-        raise SettingsError(f"{source}: {at}: {mistake['msg'].lower()}; a request looks like {_EXAMPLE}") from None
+        found = f"{at}: {mistake['msg'].lower()}" if at else "expected an object"
+        raise SettingsError(f"{source}: {found}; a request looks like {_EXAMPLE}") from None
     except ValueError as error:
         raise SettingsError(f"{source} is not JSON: {error}") from None
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from emulator.core.extras import explain_missing
 from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 
@@ -14,7 +15,7 @@ from emulator.core.text import escape
 def fit(files: Sequence[Path], svg: Path | None) -> int:
     """Print the section; return 0, 1 if a trace does not hold what a fit needs, 2 without SciPy."""
     if find_spec("scipy") is None:
-        print("emulator: error: fit needs SciPy: pip install 'llm-emulator[fit]'", file=sys.stderr)
+        print(f"emulator: error: {explain_missing('fit', 'fit')}", file=sys.stderr)
         return 2
     from emulator.fit.estimate import fit_latency
     from emulator.fit.show import draw_picture, format_section

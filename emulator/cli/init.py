@@ -69,7 +69,7 @@ def write_starter(folder: Path) -> int:
     }
     present = [path for path in files if path.exists()]
     if present:
-        raise SettingsError(f"{present[0]} exists; emulator init replaces no file")
+        raise SettingsError(f"{present[0]} exists; init replaces no file, so name a new folder: emulator init FOLDER")
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS, environment_of
 
 _SWITCH = 0.0005  # seconds; redaction in the worker thread must not hold up a stream for Python's 5 ms
-_SHOWN = 3  # variables of a vendor
+_SHOWN = 3  # variables of a vendor with its URL; the credentials remain those of the service
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ async def _record(
     try:
         folder.prepare()
     except OSError as error:
-        raise SettingsError(f"--to: {explain_file(error)}") from None
+        raise SettingsError(f"--to: {escape(str(error.filename))}: {explain_file(error)}; name a folder") from None
     limits = Timeouts(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     relay = Relay(upstreams, authority=options.authority, silence=options.silence)
     server = RecordServer(relay, folder, limits)
@@ -99,8 +99,8 @@ def _banner(server: RecordServer, upstreams: dict[str, str], folder: Path, tls: 
     yield f"recording to {escape(str(folder))}"
     for name, upstream in upstreams.items():
         url = server.urls[name]
-        exports = " ".join(f"{key}={value}" for key, value in [*environment_of(name, url).items()][:_SHOWN])
-        yield f"  {name:<11} {url} -> {escape(upstream)}   {exports}"
+        bases = [f"{key}={value}" for key, value in environment_of(name, url).items() if value.startswith(url)]
+        yield f"  {name:<11} {url} -> {escape(upstream)}   {' '.join(bases[:_SHOWN])}"
     yield f"  {'all':<11} {server.urls['front']}/<vendor>"
     if tls.authority is not None:
         yield f"  to trust it, give clients  SSL_CERT_FILE={tls.authority.path}"
@@ -117,7 +117,7 @@ class _Progress:
             escape(
                 f"{count:>5}  {exchange.vendor} {exchange.method} {exchange.path} {exchange.status or '-'} "
                 f"{exchange.ending} {exchange.ended:.3f} s   {path.name}   in all {self.totals.tokens} tokens, "
-                f"{self.totals.secrets} credentials cut"
+                f"credentials cut: {self.totals.secrets}"
             ),
             file=sys.stderr,
             flush=True,
@@ -129,7 +129,7 @@ def summarize(totals: Totals, folder: Path) -> Iterator[str]:
     ends = ", ".join(f"{count} {ending}" for ending, count in sorted(totals.endings.items()))
     yield f"{totals.calls} calls recorded in {folder}" + (f" ({ends})" if ends else "")
     yield f"{totals.tokens} tokens, {totals.received} bytes received, {totals.unkept} bytes of long bodies left out"
-    yield f"{totals.secrets} credentials cut"
+    yield f"credentials cut: {totals.secrets}"
     if totals.exposed:
         yield f"{len(totals.exposed)} of the places are not credential headers:"
         yield from (f"  {place}" for place in totals.exposed)

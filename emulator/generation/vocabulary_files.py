@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from emulator.core.cache import lru
+from emulator.core.extras import explain_missing
 from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.generation.language import lean
 from emulator.generation.tokenizer_profiles import TokenizerProfile
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 FILE = "file:"  # before the path of a user's vocabulary
 MAX_FILE = 128 * 1024**2  # bytes
 _MAX_CACHED = 8192  # characters of a text whose pieces are cached
-_EXTRA = "pip install 'llm-emulator[tokens]'"
 _CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"""
     r"""|\s*[\r\n]|\s+(?!\S)|\s"""
@@ -373,7 +373,7 @@ def _import(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise VocabularyError(f"this vocabulary takes the package {module}: {_EXTRA}") from None
+        raise VocabularyError(explain_missing(f"this vocabulary, read by {module},", "tokens")) from None
 
 
 def _profile(name: str, size: int, bos: int | None, eos: int) -> TokenizerProfile:

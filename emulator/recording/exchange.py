@@ -7,6 +7,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from errno import ENOENT
+from os import strerror
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -335,5 +337,7 @@ def load_folder(folder: Path) -> list[Exchange]:
         ExchangeError: a file is no exchange.
         OSError: a file cannot be read.
     """
+    if not folder.exists():
+        raise FileNotFoundError(ENOENT, strerror(ENOENT), str(folder))
     files = [folder] if folder.is_file() else list_files(folder)
     return [each for file in files for each in parse_exchanges(file.read_text(encoding="utf-8"), str(file))]

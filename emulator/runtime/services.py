@@ -74,7 +74,8 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
             yield loaded.row(("deployments", position, "embeddings"), text)
         name = entry.to_deployment(None).tokenizer
         if name not in PROFILES and (text := _check_tokenizer(name, is_sent=not loaded.sources)):
-            yield loaded.row(("deployments", position, "tokenizer"), text, find_nearest_name(name, _TOKENIZERS))
+            close = None if name in PACKAGED else find_nearest_name(name, _TOKENIZERS)
+            yield loaded.row(("deployments", position, "tokenizer"), text, close)
 
 
 def _check_vectors(loaded: ParsedScenario, vendors: Vendors, served: Iterable[str]) -> Iterator[Diagnostic]:

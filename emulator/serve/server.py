@@ -187,12 +187,15 @@ def _open_forwarding(settings: Settings) -> Forwarding | None:
         upstreams = parse_upstreams(settings.forward, VENDORS)
         if settings.upstream_ca is not None:
             open_context(settings.upstream_ca)
-        if settings.record_to is not None:
-            settings.record_to.mkdir(parents=True, exist_ok=True)
     except UpstreamError as error:
         raise SettingsError(f"--forward: {error}") from None
     except OSError as error:
-        raise SettingsError(f"--upstream-ca, --record-to: {explain_file(error)}") from None
+        raise SettingsError(f"--upstream-ca: {explain_file(error)}") from None
+    try:
+        if settings.record_to is not None:
+            settings.record_to.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"--record-to: {error.filename}: {explain_file(error)}; name a folder") from None
     return Forwarding(upstreams, settings.record_to, settings.upstream_ca)
 
 

@@ -58,6 +58,7 @@ def test_explain_reports_matching_rule_and_failed_facets(
     ("request_text", "says"),
     [
         pytest.param("{", "is not JSON", id="not JSON"),
+        pytest.param("[]", "expected an object; a request looks like", id="no object"),
         pytest.param('{"vendor": "tgi"}', "path: field required; a request looks like", id="no path"),
         pytest.param('{"vendor": "tgl", "path": "/"}', "did you mean tgi?", id="no such vendor"),
     ],

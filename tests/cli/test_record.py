@@ -50,6 +50,8 @@ def test_records_until_a_signal(said: str, code: int, tmp_path: Path) -> None:
     assert (process.returncode, exchange.body, ports.exists()) == (code, body, False)
     assert SECRET not in told + "".join(file.read_text() for file in folder.iterdir())
     assert "1 calls recorded in" in told
+    assert "DATABRICKS_HOST=" in told
+    assert "TOKEN=" not in told  # the service takes none of ours
     assert ("not credential headers" in told) == bool(code)
 
 
@@ -59,6 +61,7 @@ def test_records_until_a_signal(said: str, code: int, tmp_path: Path) -> None:
         (["nobody=http://a"], "unknown vendor 'nobody'"),
         (["tgi=http://a", "--upstream-ca", "missing.pem"], "--upstream-ca: no such file or directory"),
         (["tgi=http://a", "--silence", "5"], "--silence: "),
+        (["tgi=http://a", "--to", __file__], "file exists; name a folder"),
     ],
 )
 def test_wrong_arguments_exit_2(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def test_command_compares_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [main(["diff", a, a]), main(["diff", a, b]), main(["diff", a, c])] == [0, 1, 2]
     assert main(["diff", a]) == 2
     capsys.readouterr()
+    assert main(["diff", a, str(tmp_path / "missing")]) == 2
+    assert f"cannot read {tmp_path / 'missing'}: no such file" in capsys.readouterr().err
     overlay = tmp_path / "overlay.yaml"
     assert main(["diff", a, b, "--json", "--as-profile", str(overlay)]) == 1
     (row,) = json.loads(capsys.readouterr().out)["drift"]
