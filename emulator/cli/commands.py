@@ -107,7 +107,7 @@ _EXAMPLES = {
     ),
     "verdict": format_examples(("emulator verdict --session a", "exit status 1 if a client broke a rule")),
     "record": format_examples(
-        ("emulator record --to calls databricks=https://adb-1.azuredatabricks.net", "then point your client at the ports"),
+        ("emulator record --to calls databricks=https://adb-1.azuredatabricks.net", "then point your client here"),
     ),
     "import": format_examples(("emulator import cassette.yaml --to calls", "a cassette of vcrpy as exchanges")),
     "diff": format_examples(
