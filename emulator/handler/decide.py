@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from emulator.recording.exchange import Exchange
 
 log = logging.getLogger("emulator")
+AnswerInner = Callable[[InnerRequest, Request], Awaitable[tuple[int, bytes]]]
 _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
@@ -80,7 +81,7 @@ class ResponseDecider:
         self._service = service
         self._emulator = emulator
         self._header_faults = header_faults
-        self.answer_inner: Callable[[InnerRequest, Request], Awaitable[tuple[int, bytes]]] | None = None
+        self.answer_inner: Callable[[], AnswerInner | None] = lambda: None
         self._replayer = None if emulator.replay is None else _create_replayer(vendor, emulator.replay, emulator)
 
     async def decide(self, context: RequestContext) -> Response | StreamingResponse | FaultableResponse:
@@ -222,8 +223,8 @@ class ResponseDecider:
         """Return the response of a route without a model; apply a change unless a rule refuses it first."""
         error = match.outcome.error
         if isinstance(parsed, Change) and (error is None or error.after == "state"):
-            if parsed.make_with is not None and self.answer_inner is not None:
-                parsed = parsed.make_with([await self.answer_inner(inner, request) for inner in parsed.inner])
+            if parsed.make_with is not None and (answer := self.answer_inner()) is not None:
+                parsed = parsed.make_with([await answer(inner, request) for inner in parsed.inner])
             parsed = await self._apply(parsed, request)
         if error is not None:
             raise error.to_error()

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from functools import partial
+from weakref import WeakMethod
 
 from emulator.core.cancellation import CancellableResponse
 from emulator.core.compression import unpack
@@ -76,7 +77,7 @@ class VendorApp:
             forwarding=forwarding,
             functions=functions,
         )
-        self._decider.answer_inner = self._answer_inner
+        self._decider.answer_inner = WeakMethod(self._answer_inner)  # a cycle would keep replaced scenarios alive
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._spans = spans
