@@ -12,7 +12,7 @@ _GENERATING = frozenset({"core", "faults", "generation", "latency", "ratelimit",
 _WIRE = frozenset({"core", "encoding", "protocols"})
 _HANDLING = _GENERATING | {"handler", "http", "journal", "observability", "settings"}
 _RUNNING = _HANDLING | _WIRE | {"cluster", "control", "runtime", "vendors"}
-_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin", "recording", "imports", "fit"}
+_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin", "recording", "imports", "sweep", "fit"}
 _ROOT = ""
 
 # What each part may import of ours, besides itself.
@@ -41,6 +41,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "cluster": _HANDLING | {"control", "runtime"},
     "serve": _ALL - {"cli", "pytest_plugin"},
     "client": _HANDLING | {"control", "vendors"},
+    "sweep": frozenset({"client", "control", "core", "faults"}),
     _ROOT: frozenset({"client", "serve"}),  # imported when called
     "cli": _ALL,
     "pytest_plugin": _ALL,

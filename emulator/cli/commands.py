@@ -105,6 +105,10 @@ _EXAMPLES = {
         ('eval "$(emulator env databricks)"', "in a shell"),
         ("emulator env azure --format dotenv > .env", "as a file"),
     ),
+    "sweep": format_examples(
+        ("emulator sweep --vendor azure -- python -m app", "a table of what the program survives"),
+        ("emulator sweep --jobs 2 --json sweep.json -- pytest -q", "two at a time; a second run goes on"),
+    ),
     "verdict": format_examples(("emulator verdict --session a", "exit status 1 if a client broke a rule")),
     "record": format_examples(
         ("emulator record --to calls databricks=https://adb-1.azuredatabricks.net", "then point your client here"),
@@ -290,6 +294,21 @@ def _add_report(report: argparse.ArgumentParser) -> None:
     report.set_defaults(run=_run_report)
 
 
+def _add_sweep(sweep: argparse.ArgumentParser) -> None:
+    flag = sweep.add_argument
+    sweep.usage = "emulator sweep [--vendor NAME] [--flag VALUE ...] -- COMMAND ..."
+    flag("--vendor", choices=VENDOR_NAMES, default="databricks", help="whose variables the command has")
+    flag("--jobs", type=int, default=1, metavar="N", help="runs at a time (default 1)")
+    flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
+    flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
+    flag("--max-runs", type=int, metavar="N", help="most runs of the command")
+    flag("--json", metavar="FILE", help="write every cell; go on with what the file has")
+    flag("--junit", metavar="FILE", help="write JUnit XML")
+    flag("--sarif", metavar="FILE", help="write SARIF")
+    flag("test_command", nargs="+", metavar="COMMAND", help="what to run, behind --")
+    sweep.set_defaults(run=_run_sweep)
+
+
 def _add_verdict(verdict: argparse.ArgumentParser) -> None:
     verdict.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
     verdict.add_argument("--session", default="", metavar="NAME", help="the calls of this session (default: of none)")
@@ -450,6 +469,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "models": ("list a vendor's deployments", _add_models),
     "env": ("print the variables a vendor's client reads", _add_env),
     "report": ("write the recorded calls as one HTML page", _add_report),
+    "sweep": ("run a test command once for each fault that its calls can meet", _add_sweep),
     "verdict": ("judge what clients did with errors, waits and broken answers", _add_verdict),
     "record": ("record the calls to real services", _add_record),
     "import": ("import recordings and fixtures of other tools", _add_import),
@@ -544,6 +564,20 @@ def _run_report(options: argparse.Namespace, settings: Settings) -> int:
 
 def _find_url(options: argparse.Namespace, settings: Settings) -> str:
     return options.url or f"{settings.scheme}://127.0.0.1:{settings.port}"
+
+
+def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.sweep import Outputs, run_sweep
+    from emulator.core.units import parse_duration
+    from emulator.sweep.run import Options
+
+    try:
+        hang_after = None if options.hang_after is None else parse_duration(options.hang_after)
+    except ValueError as error:
+        raise SettingsError(f"--hang-after: {error}") from None
+    files = [None if file is None else Path(file) for file in (options.json, options.junit, options.sarif)]
+    given = options.test_command, options.vendor, options.jobs, options.clock, hang_after, options.max_runs
+    return run_sweep(Options(*given), Outputs(*files))
 
 
 def _run_verdict(options: argparse.Namespace, settings: Settings) -> int:

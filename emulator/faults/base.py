@@ -13,11 +13,12 @@ from emulator.core.units import Closed
 class Fault(Closed):
     """Something that goes wrong with an answer on its way; ``whole_events``: it adds or moves such, and edits none.
 
-    ``pieces``: how many it may make of a token's bytes.
+    ``pieces``: how many it may make of a token's bytes. ``is_noticeable``: a sound client has to notice it.
     """
 
     whole_events: ClassVar[bool] = False
     pieces: ClassVar[int] = 1
+    is_noticeable: ClassVar[bool] = True
 
     @property
     def needs_events(self) -> bool:

@@ -16,6 +16,7 @@ class Duplicate(Positioned):
     """
 
     whole_events: ClassVar[bool] = True
+    is_noticeable: ClassVar[bool] = False
     type: Literal["duplicate"]
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ class ExtraFields(Fault):
     Vendors add fields without notice; a client with closed models breaks.
     """
 
+    is_noticeable: ClassVar[bool] = False
     type: Literal["extra_fields"]
     fields: dict[str, JSON] = Field(
         default={"unexpected_field": "unexpected"}, min_length=1, description="What to add."

@@ -15,6 +15,7 @@ class Reorder(Positioned):
     """
 
     whole_events: ClassVar[bool] = True
+    is_noticeable: ClassVar[bool] = False
     type: Literal["reorder"]
 
     @property

@@ -27,6 +27,7 @@ class Split(Fault):
     """
 
     pieces: ClassVar[int] = 64
+    is_noticeable: ClassVar[bool] = False
     type: Literal["split"]
     writes: Literal["byte", "line", "event", "utf8", "across"] = Field(
         description="Where each write ends: after every byte, line or event, inside characters of several bytes, "

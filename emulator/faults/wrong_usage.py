@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from emulator.core.faultable import Edit, FaultableResponse
 from emulator.core.http import FieldNames
@@ -16,6 +16,7 @@ class WrongUsage(Fault):
     It catches bills and budgets that trust the counts.
     """
 
+    is_noticeable: ClassVar[bool] = False
     type: Literal["wrong_usage"]
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:

@@ -1,0 +1,1 @@
+"""Run a test command once for each fault that its calls can meet, and tell how it came through."""
