@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-EXTRAS = ("tls", "redis", "speed", "otel")  # those that a user installs
+EXTRAS = ("tls", "redis", "speed", "tokens", "otel", "fit")  # those that a user installs
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 

@@ -74,7 +74,7 @@ def picture(served: Running) -> dict[str, object]:
         ),
         "summary": entry.summary,
     }
-    return {**figures, **look(entry.payload, "request", "size"), "request": asked}
+    return {**figures, **look(entry.payload, "request", "size", "encode_stream"), "request": asked}
 
 
 def look(value: JournalEntry | Payload, *but: str) -> dict[str, object]:
