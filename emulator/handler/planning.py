@@ -52,6 +52,7 @@ class Emulator:
         latency: Latency,
         started: float | None = None,
     ) -> None:
+        scenario = scenario.with_outages()
         self.clock = clock
         self.state = state
         self._local = state if isinstance(state, LocalState) else None

@@ -16,6 +16,7 @@ from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import Names, Number, Text, When
 from emulator.scenario.expect import BudgetSettings, Expect, TokenPrice
 from emulator.scenario.geometry import EmbeddingSettings
+from emulator.scenario.outages import Outage
 from emulator.scenario.outcomes import (
     NOTHING,
     PASS,
@@ -402,6 +403,9 @@ class Scenario(Closed):
         description="What becomes of a call that neither a rule nor a recording answers; "
         "absent: refuse with a replay or strict, else answer.",
     )
+    outages: Annotated[tuple[Outage, ...], Field(strict=False, max_length=100)] = Field(
+        default=(), description="What goes wrong for many calls at the same time; before the rules."
+    )
     expect: Expect | None = Field(
         default=None,
         description="What a verdict judges clients by; absent: robust.",
@@ -425,6 +429,13 @@ class Scenario(Closed):
         if self.strict:
             return "refuse"
         return self.unmatched or ("answer" if self.replay is None else "refuse")
+
+    def with_outages(self) -> Scenario:
+        """Return this scenario with its outages as rules before its own; itself if it has none."""
+        if not self.outages:
+            return self
+        rules = [Rule.model_validate(rule) for outage in self.outages for rule in outage.list_rules()]
+        return self.model_copy(update={"rules": (*rules, *self.rules)})
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -25,6 +25,8 @@ SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(render_schema()))
 
 # Messages beyond JSON Schema: it compares no two values, reads no regular expression of Python's, and sees no YAML.
 CANNOT = {
+    "an outage at no time": "one of two keys",
+    "an outage that ends before it begins": "two values compared",
     "a blank text": "the text itself",
     "both a text and a pattern": "two values compared",
     "relations without declared": "two values compared",
@@ -57,6 +59,8 @@ CANNOT = {
 
 _VECTORS = "deployments: [{vendor: azure, name: m, embeddings: {geometry: "
 MORE = [
+    pytest.param("outages: [{name: a, kind: region}]", id="an outage at no time"),
+    pytest.param("outages: [{name: a, kind: region, between: [2s, 1s]}]", id="an outage that ends before it begins"),
     pytest.param("expect: sturdy", id="an expectation that is none"),
     pytest.param("expect: 5", id="a number for an expectation"),
     pytest.param(_VECTORS + "declared, clusters: {a: [' ']}}}]", id="a blank text"),

@@ -1,0 +1,86 @@
+"""Correlated outages: models of ``outages``, and the rules that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from emulator.core.json import Object
+from emulator.core.rng import derive_key, draw_uniform
+from emulator.core.units import Closed, Duration, Whole, require
+from emulator.scenario.conditions import Names
+
+_MAX_DRAWN = 64  # windows of one outage
+_ERRORS = {
+    "region": "overloaded",
+    "brown_out": "overloaded",
+    "bad_deploy": "internal",
+    "key_rotation": "unauthenticated",
+}
+_PARTIAL = frozenset({"brown_out", "bad_deploy"})
+
+
+class DrawnWindows(Closed):
+    """Windows of time that are drawn: the first 64."""
+
+    every: Duration = Field(gt=0, description="Mean time from the end of one to the begin of the next.")
+    mean: Duration = Field(gt=0, description="Mean length.")
+    seed: Whole = Field(default=0, description="Other windows for another seed.")
+
+    def list_windows(self, name: str) -> Iterator[tuple[float, float]]:
+        """Yield begin and end in seconds of scenario time; lengths and gaps are exponentially distributed."""
+        key = derive_key("outage", name, self.seed)
+        end = 0.0
+        for number in range(_MAX_DRAWN):
+            begin = end - self.every * log(1.0 - draw_uniform(key, "gap", number))
+            end = begin - self.mean * log(1.0 - draw_uniform(key, "length", number))
+            yield begin, end
+
+
+class Outage(Closed):
+    """Something that goes wrong for many calls at the same time, by the scenario's clock."""
+
+    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Shown as the rule `outage NAME`.")
+    kind: Literal["region", "brown_out", "bad_deploy", "key_rotation"] = Field(
+        description="All calls fail; a share fails and the rest is slow; a share fails; keys are refused."
+    )
+    vendor: Names | None = Field(default=None, description="Calls of these vendors; absent: all.")
+    deployments: Names | None = Field(default=None, description="Calls to these deployments; absent: all.")
+    principal: Names | None = Field(default=None, description="Calls of these principals; absent: all.")
+    between: Annotated[tuple[Duration, Duration], Field(strict=False)] | None = Field(
+        default=None, description="From one time to another, since start or reset.", examples=[["60s", "120s"]]
+    )
+    random: DrawnWindows | None = Field(default=None, description="In place of `between`: drawn times.")
+    share: float = Field(
+        default=0.5, strict=False, ge=0, le=1, description="Of brown_out and bad_deploy: calls that fail."
+    )
+    ttft: Duration = Field(default=5.0, description="Of brown_out: time to first token of the others.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require((self.between is None) != (self.random is None), "expected either between or random")
+        require(self.between is None or self.between[0] < self.between[1], "expected an outage to end after it begins")
+        return self
+
+    def list_rules(self) -> Iterator[Object]:
+        """Yield the rules of the outage, as a scenario has them."""
+        windows = [self.between] if self.between is not None else [*self._draw()]
+        for number, (begin, end) in enumerate(windows, 1):
+            name = f"outage {self.name}" + (f" {number}" if self.random is not None else "")
+            between: Object = {"between": [f"{begin:.6f}s", f"{end:.6f}s"]}
+            chance: Object = {"probability": self.share} if self.kind in _PARTIAL else {}
+            when = self._when()
+            yield {"name": name, "when": when, "times": {**between, **chance}, "error": {"kind": _ERRORS[self.kind]}}
+            if self.kind == "brown_out":
+                slow: Object = {"ttft": f"{self.ttft:.6f}s"}
+                yield {"name": f"{name}, slow", "when": when, "times": between, "latency": slow}
+
+    def _draw(self) -> Iterator[tuple[float, float]]:
+        return iter(()) if self.random is None else self.random.list_windows(self.name)
+
+    def _when(self) -> Object:
+        given = {"vendor": self.vendor, "deployment": self.deployments, "principal": self.principal}
+        return {name: [*value] for name, value in given.items() if value is not None}
