@@ -312,7 +312,8 @@ def _find(item: pytest.Item, source: Source) -> Source:
     for file in (in_root, near_test):
         if file.exists():
             return file
-    pytest.fail(f"there is no scenario {source}; looked for {in_root} and {near_test}", pytrace=False)
+    sought = " and ".join(dict.fromkeys([str(in_root), str(near_test)]))
+    pytest.fail(f"there is no scenario {source}; looked for {sought}", pytrace=False)
 
 
 def _is_unused_error(item: pytest.Item) -> bool:

@@ -15,10 +15,16 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.reply_call import ReplyCall, ReplyFunction
 from emulator.core.requests import ChatRequest
+from emulator.scenario.errors import explain_errors
+from emulator.scenario.locations import Locations
 from emulator.scenario.matchers import RequestAttributes
 from emulator.scenario.outcomes import ReplyOutcome
 
 log = logging.getLogger("emulator")
+
+
+class NoReplyError(ValueError):
+    """Error for a value of a function that is no reply."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,12 +49,11 @@ class ReplyFunctions:
         """
         try:
             found = await asyncio.to_thread(function, _describe(attributes))
-            keys: Mapping[str, object] = {"text": found} if isinstance(found, str) else found
-            return ReplyOutcome.model_validate(keys)
+            return _read_reply(found)
         except Exception as error:
             self.errors.append((attributes.session, error))
-            log.error("a reply's function raised %r", error)
-            text = "it returned no reply" if isinstance(error, ValidationError) else repr(error)
+            log.error("a reply's function failed: %r", error)
+            text = "it returned no reply" if isinstance(error, NoReplyError) else repr(error)
             raise EmulatedError(ErrorKind.INTERNAL, f"The function of a reply failed: {text}") from None
 
     def take_error(self, session: str | None = None) -> Exception | None:
@@ -56,6 +61,24 @@ class ReplyFunctions:
         found = [error for name, error in self.errors if session in (None, name)]
         self.errors = [pair for pair in self.errors if session not in (None, pair[0])]
         return found[0] if found else None
+
+
+def _read_reply(found: object) -> ReplyOutcome:
+    """Return the reply that a function returned.
+
+    Raises:
+        NoReplyError: it is neither a text nor a mapping with the keys of a reply.
+    """
+    if not isinstance(found, str | Mapping):
+        kind = type(found).__name__
+        raise NoReplyError(f"a reply's function returned {kind}; return a text, or a mapping with the keys of a reply")
+    keys: JSON = {"text": found} if isinstance(found, str) else dict(found)
+    try:
+        return ReplyOutcome.model_validate(keys)
+    except ValidationError as error:
+        mistakes = explain_errors(error, keys, ReplyOutcome.model_json_schema())
+        rows = "; ".join(str(mistake.locate(Locations(), "")) for mistake in mistakes)
+        raise NoReplyError(f"a reply's function returned a mapping that is no reply: {rows}") from None
 
 
 def _describe(attributes: RequestAttributes) -> ReplyCall:

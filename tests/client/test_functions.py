@@ -52,8 +52,10 @@ def test_an_exception_is_a_500_and_raised_on_leaving() -> None:
         fail(lambda call: str(1 // 0))
     with pytest.raises(KeyError, match="block"):
         fail(lambda call: str(1 // 0), KeyError)
-    with pytest.raises(ValueError, match="txt"):
+    with pytest.raises(ValueError, match=r"txt: unknown key; did you mean text\?"):
         fail(lambda call: {"txt": "Hi"})
+    with pytest.raises(ValueError, match="returned int; return a text"):
+        fail(lambda call: 7)  # type: ignore[arg-type,return-value]
 
 
 def test_functions_need_an_emulator_in_this_process() -> None:
