@@ -48,7 +48,7 @@ def test_a_missing_file_and_a_mistake_are_told_without_frames(suite: pytest.Pyte
     result = run(suite, source)
     result.assert_outcomes(errors=3, failed=3)
     text = result.stdout.str()
-    assert f"there is no scenario scenarios/nowhere.yaml; looked for {suite.path}/scenarios/nowhere.yaml and" in text
+    assert f"there is no scenario scenarios/nowhere.yaml; looked for {suite.path}/scenarios/nowhere.yaml\n" in text
     assert "rules[0].eror: unknown key; did you mean error?" in text
     assert "rules[1].name: the name is taken by another rule" in text
     frames = re.findall(r"^(\S+\.py):\d+: ", text, re.MULTILINE)
