@@ -105,7 +105,7 @@ def test_help_has_sections_and_examples(capsys: pytest.CaptureFixture[str]) -> N
             ["serve", "--help"],
             ["\nscenario:\n", "\nnetwork:\n", "\ntimeouts:\n", "\nTLS:\n", "\nexamples:\n  emulator serve"],
         ),
-        (["--help"], ["\ncommands:\n", "    completion  print", "    init ", "    try ", "\nexamples:\n"]),
+        (["--help"], ["\ncommands:\n", "    completion ", "    init ", "    try ", "\nexamples:\n"]),
         (["explain", "--help"], ['{"vendor": "tgi"']),
     ):
         with pytest.raises(SystemExit):

@@ -30,6 +30,7 @@ _FAULTS = (
     "reorder",
     "wrong_usage",
     "wrong_content_type",
+    "bad_arguments; how=truncated",
     "empty_body",
     "extra_fields",
     "split; writes=byte",

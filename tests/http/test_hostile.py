@@ -169,8 +169,8 @@ async def test_bounds_are_set_by_scenario(start: Start) -> None:
     running = await start("version: 1\nbounds: {messages: 1, values: 100, body: 1KiB, faults: 1}\n")
     for body, said in (
         (
-            chat("tgi", messages=[{"role": "user", "content": "Hi"}] * 2),
-            b"2 messages are asked for, and one call may have 1.",
+            chat("tgi", messages=[{"role": role, "content": "Hi"} for role in ("user", "assistant", "user")]),
+            b"3 messages are asked for, and one call may have 1.",
         ),
         (chat("tgi", stop=["x" * 2000]), b""),
     ):

@@ -54,7 +54,7 @@ def test_open_tls_without_tls_creates_no_authority(tmp_path: Path) -> None:
 def test_missing_cryptography_package_is_explained(tmp_path: Path) -> None:
     lines = ["import sys", "sys.modules['cryptography'] = None", "from emulator.cli import main"]
     command = [sys.executable, "-c", "; ".join([*lines, f"sys.exit(main(['ca', '--tls-dir', {str(tmp_path)!r}]))"])]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     wanted = f"emulator: error: {explain_missing('a locally signed certificate', 'tls')}\n"
     assert ended.stderr == wanted
