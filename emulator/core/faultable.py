@@ -70,6 +70,7 @@ class FaultableResponse:
         end: when the connection is ended, seconds after admission; ``inf``: when the client disconnects.
         promised: bytes announced by ``Content-Length`` that are never sent.
         close: close the connection after a complete response.
+        truncated: a stream that ends regularly before its end.
         max_added: bytes that faults may still add.
         writes: maximum number of writes for the whole response.
         texts: text of each token, in the order that ``Chunk.tokens`` counts.
@@ -87,6 +88,7 @@ class FaultableResponse:
     ending: CloseMode = CloseMode.COMPLETE
     promised: int = 0
     close: bool = False
+    truncated: bool = False
     max_added: int = DEFAULT.added
     writes: int = DEFAULT.writes
     texts: tuple[str, ...] = ()

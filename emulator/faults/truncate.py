@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from emulator.core.faultable import FaultableResponse
@@ -20,4 +21,7 @@ class Truncate(Positioned):
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:
         position = self.find(response)
-        return response.cut(min(position, find_finish(response)) if response.streamed else position)
+        if not response.streamed:
+            return response.cut(position)
+        cut = response.cut(min(position, find_finish(response)))
+        return cut if cut is response else replace(cut, truncated=True)

@@ -207,7 +207,13 @@ class CallRecord:
             return self.refused.error
         if self.sent.status >= 400:
             return str(self.sent.status)
-        return "" if self.sent.whole and not self.left else "client_left" if self.left else "cut"
+        return (
+            ""
+            if self.sent.whole and not self.sent.truncated and not self.left
+            else "client_left"
+            if self.left
+            else "cut"
+        )
 
     @property
     def status(self) -> int:
@@ -339,7 +345,7 @@ class CallRecord:
             retry_of=self.retry_of,
             rule=self.rule,
             error=self.error,
-            finish_reason=self.finish_reason,
+            finish_reason=None if sent.truncated else self.finish_reason,
             prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens,
             sent_tokens=self.sent_tokens,
@@ -348,7 +354,7 @@ class CallRecord:
             planned_end=self.planned_end,
             duration=self.duration,
             lateness=self.lateness,
-            whole=sent.whole,
+            whole=sent.whole and not sent.truncated,
             faults=self.faults,
             hint=self.hint,
             limits=self.refused.limits,

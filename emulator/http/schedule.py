@@ -37,6 +37,7 @@ class Sent:
         tokens: number of tokens sent, if the writer counts them.
         dues: due time of each write, seconds after admission; ``lateness``: its delay, seconds.
         whole: the response was sent in full; false if the client disconnected early.
+        truncated: a fault ended the stream early, though the HTTP response is complete.
         began, over: real time of the request's head and of the response's end, Unix seconds.
         connection: number of the client's connection.
     """
@@ -50,6 +51,7 @@ class Sent:
     dues: Sequence[float] = ()
     lateness: Sequence[float] = ()
     whole: bool = False
+    truncated: bool = False
     began: float = field(default_factory=read_wall, compare=False)
     over: float = field(default=0.0, compare=False)
     connection: int = field(default=0, compare=False)

@@ -278,7 +278,7 @@ class ResponseWriter:
         """Complete the record of a response with faults before its last bytes or its ending."""
         sent = self._context.sent
         sent.events = len(answer.events()) if answer.streamed else 0
-        sent.whole = answer.ending is CloseMode.COMPLETE
+        sent.whole, sent.truncated = answer.ending is CloseMode.COMPLETE, answer.truncated
         self._on_complete(self._context)
 
     async def _wait(self, due: float) -> None:

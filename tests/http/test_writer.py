@@ -156,6 +156,13 @@ async def test_reset_under_tls(tmp_path: Path) -> None:
     assert data == chunked(b"one\n", b"two\n")
 
 
+async def test_truncated_stream_is_not_whole(start: Start) -> None:
+    served = await start(SAY.format("{type: truncate, after_tokens: 2}"), vendors=[TOY])
+    await served.ask("toy", "/chat", {"prompt": "Hi", "stream": True}, headers={"x-key": "k"})
+    (entry,) = served.built.journal
+    assert (entry.whole, entry.client_left, entry.finish_reason, entry.sent_tokens) == (False, False, None, 2)
+
+
 async def test_truncated_stream_ends_cleanly_and_connection_continues(start: Start) -> None:
     served = await start(SAY.format("{type: truncate, after_tokens: 2}"), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
