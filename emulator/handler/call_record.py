@@ -207,13 +207,7 @@ class CallRecord:
             return self.refused.error
         if self.sent.status >= 400:
             return str(self.sent.status)
-        return (
-            ""
-            if self.sent.whole and not self.sent.truncated and not self.left
-            else "client_left"
-            if self.left
-            else "cut"
-        )
+        return "" if self.sent.whole and not self.left else "client_left" if self.left else "cut"
 
     @property
     def status(self) -> int:
