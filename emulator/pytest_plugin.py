@@ -236,7 +236,7 @@ def _recording(server: EmulatorClient, client: EmulatorClient, item: pytest.Item
     replay, record = keys.pop("replay", None), keys.pop("record", None)
     if replay is None:
         if record is not None:
-            raise pytest.UsageError(f"record={record!r} needs replay=FOLDER")
+            pytest.fail(f"record={record!r} needs replay=FOLDER", pytrace=False)
         yield keys
         return
     settings = dict(replay) if isinstance(replay, dict) else {"from": str(replay)}
@@ -250,7 +250,10 @@ def _recording(server: EmulatorClient, client: EmulatorClient, item: pytest.Item
         yield keys
         return
     keys["unmatched"] = "record"
-    with _require_recorder(server, item).recording(client.session_name, folder):
+    recorder = _require_recorder(server, item)
+    for file in plan.deletes:  # only once there is a service to record
+        file.unlink()
+    with recorder.recording(client.session_name, folder):
         yield keys
 
 
@@ -260,21 +263,17 @@ def _plan_mode(item: pytest.Item, mode: str, folder: Path) -> ModePlan:
     try:
         return plan_mode(item.config.getoption("--emulator-record") or mode, folder)
     except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
+        pytest.fail(str(error), pytrace=False)
 
 
 def _require_recorder(server: EmulatorClient, item: pytest.Item) -> LocalEmulator:
-    """Return the emulator that records.
-
-    Raises:
-        pytest.UsageError: it runs elsewhere, or there is no service to record.
-    """
+    """Return the emulator that records; the test fails if it runs elsewhere, or there is no service to record."""
     from emulator.serve.in_process import LocalEmulator
 
     if not isinstance(server, LocalEmulator):
-        raise pytest.UsageError("tests record only with an emulator in their own process")
+        pytest.fail("tests record only with an emulator in their own process", pytrace=False)
     if not item.config.getoption("--emulator-upstream"):
-        raise pytest.UsageError("there is nothing to record: name the service with --emulator-upstream VENDOR=URL")
+        pytest.fail("there is nothing to record: name the service with --emulator-upstream VENDOR=URL", pytrace=False)
     return server
 
 

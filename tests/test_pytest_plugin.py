@@ -398,6 +398,7 @@ def count_calls(suite: pytest.Pytester) -> int:
             ["upstream", "--emulator-record=new_episodes"], True, 1, {"passed": 1}, id="new episodes: none new"
         ),
         pytest.param(["upstream", "--emulator-record=all"], True, 1, {"passed": 1}, id="all records again"),
+        pytest.param(["--emulator-record=all"], True, 1, {"errors": 1}, id="all deletes nothing without a service"),
     ],
 )
 def test_record_modes_are_those_of_vcrpy(

@@ -330,7 +330,11 @@ class Listeners:
             task = asyncio.ensure_future(sock.web.finish(self._drain))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
-            task.add_done_callback(lambda _, sock=sock: self._sockets.remove(sock))  # type: ignore[misc]
+            task.add_done_callback(lambda _, sock=sock: self._drop(sock))  # type: ignore[misc]
+
+    def _drop(self, sock: _Socket) -> None:
+        if sock in self._sockets:  # not if the server has closed in the meantime
+            self._sockets.remove(sock)
 
     def _forget_heads(self, session: str) -> None:
         """Forget the heads of a session after a change of its scenario, which they refer to; without a name, all."""

@@ -19,15 +19,19 @@ MODES: tuple[str, ...] = get_args(RecordMode)
 class ModePlan:
     """What a mode does with a recording.
 
-    ``replays``: recorded calls are replayed; ``records``: others go to the service and are recorded.
+    Fields:
+        replays: recorded calls are replayed.
+        records: others go to the service and are recorded.
+        deletes: exchanges to delete before.
     """
 
     replays: bool
     records: bool
+    deletes: tuple[Path, ...] = ()
 
 
 def plan_mode(mode: str, folder: Path) -> ModePlan:
-    """Return what a mode does with a folder; ``all`` deletes the exchanges that it has.
+    """Return what a mode does with a folder.
 
     Raises:
         ValueError: there is no such mode.
@@ -36,9 +40,7 @@ def plan_mode(mode: str, folder: Path) -> ModePlan:
         raise ValueError(f"record is {', '.join(MODES[:-1])} or {MODES[-1]}, not {mode!r}")
     files = list_files(folder) if folder.is_dir() else []
     if mode == "all":
-        for file in files:
-            file.unlink()
-        return ModePlan(replays=False, records=True)
+        return ModePlan(replays=False, records=True, deletes=tuple(files))
     if mode == "once":
         return ModePlan(replays=bool(files), records=not files)
     return ModePlan(replays=bool(files) or mode == "none", records=mode == "new_episodes")
