@@ -118,6 +118,7 @@ _EXAMPLES = {
         ("emulator diff monday tuesday", "two recordings"),
         ("emulator diff calls --against databricks", "a recording and the emulator"),
     ),
+    "export": format_examples(("emulator export --format har > run.har", "what a browser's tools open")),
     "report": format_examples(("emulator report --out run.html", "the calls of a running emulator")),
 }
 

@@ -202,11 +202,11 @@ def _open_forwarding(settings: Settings) -> Forwarding | None:
 def _latency(settings: Settings) -> Latency | None:
     """Return the latency set by flags."""
     given = {name: value for name in ("ttft", "itl") if (value := getattr(settings, name)) is not None}
-    try:
-        for value in given.values():
+    for name, value in given.items():
+        try:
             parse_duration(value)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
+        except ValueError as error:
+            raise SettingsError(f"--{name} (EMULATOR_{name.upper()}): {error}") from None
     return Latency.model_validate(given) if given else None
 
 
