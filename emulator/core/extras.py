@@ -32,10 +32,10 @@ def _find_url(root: Path) -> str | None:
 
     Source: packaging.python.org, "Recording the Direct URL Origin of installed distributions".
     """
-    from importlib.metadata import PathDistribution, distributions
+    from importlib.metadata import distributions
 
     for found in distributions(name=_NAME, path=[str(root)]):
-        text = found.read_text("direct_url.json") if isinstance(found, PathDistribution) else None
+        text = found.read_text("direct_url.json")
         if text is not None:
             import json
 

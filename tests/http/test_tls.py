@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from emulator.core.extras import explain_missing
 from emulator.http.tls import data_folder, find_names, is_windows_arm, open_tls
 from emulator.settings import Settings, SettingsError
 
@@ -56,8 +55,9 @@ def test_missing_cryptography_package_is_explained(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "; ".join([*lines, f"sys.exit(main(['ca', '--tls-dir', {str(tmp_path)!r}]))"])]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
-    wanted = f"emulator: error: {explain_missing('a locally signed certificate', 'tls')}\n"
-    assert ended.stderr == wanted
+    wanted = "emulator: error: a locally signed certificate needs the extra tls: pip install "  # of where it runs
+    assert ended.stderr.startswith(wanted)
+    assert ended.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import asyncio
 import importlib
 import io
 import os
+import shutil
 import signal
 import socket
 import ssl
@@ -17,6 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 from tests.platforms.loops import LOOPS
@@ -64,6 +66,7 @@ def simulate(name: str) -> None:
         for attribute in ("memfd_create", "mkfifo"):
             delattr(os, attribute)
         ssl.enum_certificates = lambda store: ()  # type: ignore[attr-defined]
+        shutil._winapi = SimpleNamespace(NeedCurrentDirectoryForExePath=lambda mode: False)  # type: ignore[attr-defined]
         io._WindowsConsoleIO = _Console  # type: ignore[attr-defined]
         _Policy.make = staticmethod(LOOPS[name])
         with warnings.catch_warnings():

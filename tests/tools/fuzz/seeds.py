@@ -106,7 +106,7 @@ _GEMINI: list[JSON] = [
     {
         "contents": [_SAID],
         "generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": _SCHEMA},
-        "safetySettings": [{"category": "a", "threshold": "b"}],
+        "safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}],
     },
 ]
 _SERVED: JSON = {
@@ -190,7 +190,17 @@ _RANK: JSON = {
     "max_chunks_per_doc": 3,
 }
 # What a route ends with, and the bodies that it takes. The first that fits holds.
+_ASKED_OF_CLAUDE: dict[str, JSON] = {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+_ITEM: JSON = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
 _BODIES: Sequence[tuple[str, list[JSON]]] = (
+    ("/messages/batches", [{"requests": [{"custom_id": "a", "params": {"model": "claude-sonnet-4-5", **_ASKED_OF_CLAUDE}}]}]),
+    ("/batches", [{"input_file_id": "file-a", "endpoint": "/chat/completions", "completion_window": "24h"}]),
+    ("/{batch}/cancel", [{}]),
+    ("/conversations", [{"items": [_ITEM], "metadata": {"a": "b"}}]),
+    ("/{conversation}", [{"metadata": {"a": "b"}}]),
+    ("/{conversation}/items", [{"items": [_ITEM]}]),
+    ("/files", [{"purpose": "batch"}]),
+    ("/responses/compact", [{"model": "gpt-4o", "input": "Hi"}]),
     ("/messages", _MESSAGES),
     ("/messages/count_tokens", [{"model": "databricks-claude-sonnet-4", "messages": [_ASKED, _USED, _RESULT], "tools": [_FIND]}]),
     (":generateContent", _GEMINI),
