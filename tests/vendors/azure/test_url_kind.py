@@ -3,6 +3,7 @@
 import pytest
 
 from emulator.core.requests import ChatRequest
+from tests.conftest import Start
 from tests.untyped_json import JSON
 from tests.vendors.azure.service import HELLO, VERSION, Refused, accept, chat, refuse, send
 
@@ -64,6 +65,20 @@ def test_paths_without_azure_openai_route_return_404(profile: str, target: str, 
     refused = send(body, target, f"profile={profile}")
     assert isinstance(refused, Refused)
     assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_wrong_base_is_unknown_for_every_method(start: Start, profile: str) -> None:
+    running = await start(f"vendors: {{azure: {{profile: {profile}}}}}\n")
+    for base, route, status in (
+        *[(base, "/chat/completions", 404) for base in _WRONG],
+        *[(base, "/chat/completions", 405) for base in ("/models", "/openai/v1", "/openai/deployments/gpt-4o-mini")],
+        ("/openai/v1", "/responses", 405),
+        ("/models", "/responses", 404),
+        ("", "/nothing", 404),
+    ):
+        answer = await running.ask("azure", f"{base}{route}{VERSION}", {}, method="PUT", headers={"api-key": "k"})
+        assert answer.status == status, base + route
 
 
 _WRONG = [  # what users type by mistake

@@ -6,12 +6,13 @@ from emulator.core.json import Object, dump_json
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_serverless import SHAPES
 from emulator.vendors.azure.errors.rate_limits import retry_after
+from emulator.vendors.azure.errors.refusals import no_such_path
 from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, FormattedError, build_fields
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
 from emulator.vendors.azure.responses.parse import draw_id
-from emulator.vendors.azure.url_kind import classify_url, is_responses
+from emulator.vendors.azure.url_kind import classify_url, has_inference_route, is_responses
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
 _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
@@ -19,6 +20,8 @@ _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 def render_error(error: EmulatedError, request: Request, service: AzureService) -> Response:
     """Return the response of an error in the dialect of its path; the error's own fields win."""
+    if error.kind is ErrorKind.METHOD_NOT_ALLOWED and not has_inference_route(request.path):
+        error = no_such_path(request.path)  # below a wrong base no method is allowed
     fields = _build_fields(error, request, service)
     formatted = _format_error(fields, error, _find_format(request, service))
     status = error.status or formatted.status or fields.status
