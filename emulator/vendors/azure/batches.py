@@ -18,6 +18,7 @@ from emulator.core.vendor import Answers, Change, InnerRequest, Write
 from emulator.vendors.azure.batch_results import build_state
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
+from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.files import find_upload, read_content
 from emulator.vendors.azure.management.models import answer
@@ -121,9 +122,8 @@ def cancel(request: Request, service: AzureService) -> Change:
 
 def _find(documents: Documents, request: Request) -> Object:
     name = request.params["batch"]
-    found = documents.get(name)
-    document = as_object(found) if found is not None else {}
-    if "batch" not in document or document["principal"] != request.principal:
+    document = find_owned(documents, name, "batch", request.principal)
+    if document is None:
         raise EmulatedError(ErrorKind.INVALID_REQUEST, f"No batch found with id '{name}'.", status=404)
     return document
 

@@ -15,6 +15,7 @@ from emulator.core.json import JSON, Object, as_integer, as_object, as_text
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.batch_results import list_results
+from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import echo_request_id, gateway_headers
 from emulator.vendors.azure.management.models import answer
@@ -103,9 +104,7 @@ def delete_file(request: Request, service: AzureService) -> Change:
 
 def find_upload(request: Request, name: str) -> Object | None:
     """Return the document of an uploaded file of the same principal."""
-    found = request.documents.get(name)
-    document = as_object(found) if found is not None else {}
-    return document if "file" in document and document["principal"] == request.principal else None
+    return find_owned(request.documents, name, "file", request.principal)
 
 
 def read_content(document: Object) -> bytes:

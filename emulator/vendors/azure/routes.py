@@ -48,6 +48,13 @@ def _list_endpoints(method: str, route: str, parse: Parse) -> tuple[AzureEndpoin
     return Endpoint(method=method, path=route, parse=parse), Endpoint(method=method, path=anywhere, parse=parse)
 
 
+def _list_stateful(base: str, *rows: tuple[str, str, Parse]) -> list[AzureEndpoint]:
+    """Return routes that read or change stored documents, each with its method and its path below ``base``."""
+    return [
+        Endpoint(method=method, path=f"{base}{path}", parse=parse, is_stateful=True) for method, path, parse in rows
+    ]
+
+
 VENDOR = Vendor(
     name="azure",
     title="Azure AI Model Inference",
@@ -68,43 +75,37 @@ VENDOR = Vendor(
         Endpoint(method="POST", path="/{prefix:path}/responses", parse=parse_responses, is_stateful=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/input_tokens", parse=count_input, is_stateful=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/compact", parse=compact, is_stateful=True),
-        *(
-            Endpoint(method=method, path=f"/{{prefix:path}}/conversations{route}", parse=parse, is_stateful=True)
-            for method, route, parse in (
-                ("POST", "", conversations.create),
-                ("GET", "/{conversation}", conversations.retrieve),
-                ("POST", "/{conversation}", conversations.update),
-                ("DELETE", "/{conversation}", conversations.delete),
-                ("POST", "/{conversation}/items", conversations.add_items),
-                ("GET", "/{conversation}/items", conversations.show_items),
-                ("GET", "/{conversation}/items/{item}", conversations.show_item),
-                ("DELETE", "/{conversation}/items/{item}", conversations.delete_item),
-            )
+        *_list_stateful(
+            "/{prefix:path}/conversations",
+            ("POST", "", conversations.create),
+            ("GET", "/{conversation}", conversations.retrieve),
+            ("POST", "/{conversation}", conversations.update),
+            ("DELETE", "/{conversation}", conversations.delete),
+            ("POST", "/{conversation}/items", conversations.add_items),
+            ("GET", "/{conversation}/items", conversations.show_items),
+            ("GET", "/{conversation}/items/{item}", conversations.show_item),
+            ("DELETE", "/{conversation}/items/{item}", conversations.delete_item),
         ),
-        *(
-            Endpoint(method=method, path=f"/anthropic/v1/messages/batches{route}", parse=parse, is_stateful=True)
-            for method, route, parse in (
-                ("POST", "", message_batches.create),
-                ("GET", "", message_batches.show_batches),
-                ("GET", "/{batch}", message_batches.retrieve),
-                ("GET", "/{batch}/results", message_batches.show_results),
-                ("POST", "/{batch}/cancel", message_batches.cancel),
-                ("DELETE", "/{batch}", message_batches.delete),
-            )
+        *_list_stateful(
+            "/anthropic/v1/messages/batches",
+            ("POST", "", message_batches.create),
+            ("GET", "", message_batches.show_batches),
+            ("GET", "/{batch}", message_batches.retrieve),
+            ("GET", "/{batch}/results", message_batches.show_results),
+            ("POST", "/{batch}/cancel", message_batches.cancel),
+            ("DELETE", "/{batch}", message_batches.delete),
         ),
-        *(
-            Endpoint(method=method, path=f"/{{prefix:path}}{route}", parse=parse, is_stateful=True)
-            for method, route, parse in (
-                ("POST", "/files", files.upload),
-                ("GET", "/files", files.show_files),
-                ("GET", "/files/{file}", files.show_file),
-                ("GET", "/files/{file}/content", files.show_content),
-                ("DELETE", "/files/{file}", files.delete_file),
-                ("POST", "/batches", batches.create),
-                ("GET", "/batches", batches.show_batches),
-                ("GET", "/batches/{batch}", batches.retrieve),
-                ("POST", "/batches/{batch}/cancel", batches.cancel),
-            )
+        *_list_stateful(
+            "/{prefix:path}",
+            ("POST", "/files", files.upload),
+            ("GET", "/files", files.show_files),
+            ("GET", "/files/{file}", files.show_file),
+            ("GET", "/files/{file}/content", files.show_content),
+            ("DELETE", "/files/{file}", files.delete_file),
+            ("POST", "/batches", batches.create),
+            ("GET", "/batches", batches.show_batches),
+            ("GET", "/batches/{batch}", batches.retrieve),
+            ("POST", "/batches/{batch}/cancel", batches.cancel),
         ),
         Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, is_stateful=True),
         Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, is_stateful=True),
@@ -113,19 +114,12 @@ VENDOR = Vendor(
             method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, is_stateful=True
         ),
         Endpoint(method="GET", path="/{prefix:path}/chat/completions", parse=list_stored, is_stateful=True),
-        *(
-            Endpoint(
-                method=method,
-                path=f"/{{prefix:path}}/chat/completions/{{completion}}{route}",
-                parse=parse,
-                is_stateful=True,
-            )
-            for method, route, parse in (
-                ("GET", "", retrieve_stored),
-                ("POST", "", update_stored),
-                ("DELETE", "", delete_stored),
-                ("GET", "/messages", list_messages),
-            )
+        *_list_stateful(
+            "/{prefix:path}/chat/completions/{completion}",
+            ("GET", "", retrieve_stored),
+            ("POST", "", update_stored),
+            ("DELETE", "", delete_stored),
+            ("GET", "/messages", list_messages),
         ),
         Endpoint(method="POST", path="/{prefix:path}/rerank", parse=parse_rerank),
         Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, is_public=True),

@@ -14,6 +14,7 @@ from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Codec, Write
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
+from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.profile import AzureService
@@ -142,9 +143,8 @@ def _list_documents(request: Request) -> Iterator[Object]:
 
 def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     name = request.params["completion"]
-    found = documents.get(name)
-    document = as_object(found) if found is not None else {}
-    if "completion" not in document or document["principal"] != request.principal:
+    document = find_owned(documents, name, "completion", request.principal)
+    if document is None:
         text = f"Chat completion with id '{name}' not found."
         raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
     return document

@@ -15,6 +15,7 @@ from emulator.core.rng import draw_alphanumeric
 from emulator.core.vendor import Answers, Change, InnerRequest, Write
 from emulator.protocols.anthropic.pages import list_page
 from emulator.protocols.anthropic.request import error_parameter
+from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.passthrough.anthropic import answer_json
 from emulator.vendors.azure.profile import AzureService
 
@@ -127,9 +128,8 @@ def _format_time(seconds: float) -> str:
 
 def _find(documents: Documents, request: Request) -> Object:
     name = request.params["batch"]
-    found = documents.get(name)
-    document = as_object(found) if found is not None else {}
-    if "message_batch" not in document or document["principal"] != request.principal:
+    document = find_owned(documents, name, "message_batch", request.principal)
+    if document is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, f"Batch '{name}' not found.")
     return document
 

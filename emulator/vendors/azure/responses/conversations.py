@@ -15,6 +15,7 @@ from emulator.core.vendor import Change, Write
 from emulator.protocols.openai.shapes import SHAPES
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
+from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.management.models import answer
 from emulator.vendors.azure.management.pages import list_page
@@ -144,9 +145,8 @@ def find_conversation(documents: Documents, name: str, request: Request) -> Obje
     Raises:
         EmulatedError: 404.
     """
-    found = documents.get(name)
-    document = as_object(found) if found is not None else {}
-    if "added" not in document or document["principal"] != request.principal:
+    document = find_owned(documents, name, "added", request.principal)
+    if document is None:
         text = f"Conversation with id '{name}' not found."
         raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
     return document

@@ -10,6 +10,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text, dump_json
 from emulator.core.vendor import Change, Write
+from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import JSON_TYPE, STREAM_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.management.pages import list_page
@@ -32,11 +33,8 @@ def error_not_found(name: str) -> EmulatedError:
 
 def find_stored(documents: Mapping[str, JSON], name: str, request: Request) -> Object | None:
     """Return the document of a response of the same principal."""
-    found = documents.get(name)
-    document = as_object(found) if found is not None else None
-    if document is None or "response" not in document or document["principal"] != request.principal:
-        return None
-    return None if document.get("hidden") else document
+    document = find_owned(documents, name, "response", request.principal)
+    return None if document is None or document.get("hidden") else document
 
 
 def retrieve(request: Request, service: AzureService) -> Response | StreamingResponse:
