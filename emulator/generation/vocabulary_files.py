@@ -172,13 +172,11 @@ class _Tiktoken:
         return [rank + self._first for rank in ranks], pieces
 
     def read(self, text: str) -> Sequence[int]:
-        return self._encoding.encode(text, allowed_special="all")
+        return self.cut(text)[0]
 
     def decode(self, ids: Sequence[int]) -> str:
-        known = [id - self._first for id in ids if self._first <= id < self._first + self._encoding.n_vocab]
-        special = self._encoding.special_tokens_set
-        ordinary = [rank for rank in known if rank not in {self._encoding.encode_single_token(t) for t in special}]
-        return self._encoding.decode_bytes(ordinary).decode("utf-8", "replace")
+        ranks = [id - self._first for id in ids if self._first <= id < self._first + self._encoding.n_vocab]
+        return self._encoding.decode_bytes(ranks).decode("utf-8", "replace")
 
 
 class _HuggingFace:

@@ -23,7 +23,7 @@ from emulator.handler.handler import VendorApp
 from emulator.http.connection import Connection, IncomingRequest, RequestHead, WriteCoalescer
 from emulator.http.proactor import AcceptLoop, ProactorConnection, is_proactor, watch_resets
 from emulator.http.sessions import SessionNameError, route_session
-from emulator.http.sockets import BACKLOG, bind_sockets
+from emulator.http.sockets import BACKLOG, ConnectionStarter, bind_sockets
 from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping
 from emulator.http.writer import write_control
 from emulator.runtime.active import ActiveScenario
@@ -115,12 +115,8 @@ class Acceptor:
         self._sockets = [socket.socket(fileno=os.dup(sock.fileno())) for sock in sockets]
         for sock in self._sockets:
             sock.setblocking(False)
-        self._make = make
-        self._context = context
-        self._handshake_timeout = handshake_timeout
-        self._shutdown_timeout = shutdown_timeout
+        self._starter = ConnectionStarter(make, context, handshake_timeout, shutdown_timeout)
         self._loop = asyncio.get_running_loop()
-        self._entering: set[asyncio.Task[object]] = set()
         self._is_scheduled = False
 
     def on_readable(self) -> None:
@@ -144,21 +140,7 @@ class Acceptor:
                 except OSError:  # nothing pending; the event loop reports any other error
                     break
                 client.setblocking(False)
-                task: asyncio.Task[object] = self._loop.create_task(self._enter(client))
-                self._entering.add(task)
-                task.add_done_callback(self._entering.discard)
-
-    async def _enter(self, client: socket.socket) -> None:
-        try:
-            await self._loop.connect_accepted_socket(
-                self._make,
-                client,
-                ssl=self._context,
-                ssl_handshake_timeout=self._handshake_timeout,
-                ssl_shutdown_timeout=self._shutdown_timeout,
-            )
-        except OSError:  # disconnected, or the TLS handshake failed
-            client.close()
+                self._starter.start(client)
 
 
 log = logging.getLogger("emulator")

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 from emulator.http.connection import Connection
-from emulator.http.sockets import BACKLOG
+from emulator.http.sockets import BACKLOG, ConnectionStarter
 
 log = logging.getLogger("emulator")
 _ACCEPTS = 16  # that wait at once, so that many clients enter within few iterations of the loop
@@ -90,12 +90,8 @@ class AcceptLoop:
         shutdown_timeout: float | None,
     ) -> None:
         self.sock = sock
-        self._make = make
-        self._context = context
-        self._handshake_timeout = handshake_timeout
-        self._shutdown_timeout = shutdown_timeout
+        self._starter = ConnectionStarter(make, context, handshake_timeout, shutdown_timeout)
         self._loop = asyncio.get_running_loop()
-        self._entering: set[asyncio.Task[None]] = set()
         sock.listen(BACKLOG)
         self._accepting = [self._loop.create_task(self._accept()) for _ in range(_ACCEPTS)]
 
@@ -113,18 +109,4 @@ class AcceptLoop:
                 log.debug("a connection was lost before it was accepted: %s", error)
                 await asyncio.sleep(_PAUSE)
                 continue
-            task = self._loop.create_task(self._enter(client))
-            self._entering.add(task)
-            task.add_done_callback(self._entering.discard)
-
-    async def _enter(self, client: socket.socket) -> None:
-        try:
-            await self._loop.connect_accepted_socket(
-                self._make,
-                client,
-                ssl=self._context,
-                ssl_handshake_timeout=self._handshake_timeout,
-                ssl_shutdown_timeout=self._shutdown_timeout,
-            )
-        except OSError:  # disconnected, or the TLS handshake failed
-            client.close()
+            self._starter.start(client)

@@ -6,7 +6,8 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import Sequence
+import ssl
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 BACKLOG = 2048  # connections that wait to be accepted
@@ -79,3 +80,41 @@ def _bind(family: int, address: str, port: int, *, shares_port: bool) -> socket.
         sock.close()
         raise
     return sock
+
+
+class ConnectionStarter:
+    """Starts the protocol of each accepted connection in a task.
+
+    ``make``: creates the protocol. ``handshake_timeout``, ``shutdown_timeout``: of TLS, in seconds.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], asyncio.Protocol],
+        context: ssl.SSLContext | None,
+        handshake_timeout: float | None,
+        shutdown_timeout: float | None,
+    ) -> None:
+        self._make = make
+        self._context = context
+        self._handshake_timeout = handshake_timeout
+        self._shutdown_timeout = shutdown_timeout
+        self._loop = asyncio.get_running_loop()
+        self._starting: set[asyncio.Task[None]] = set()
+
+    def start(self, client: socket.socket) -> None:
+        task = self._loop.create_task(self._start(client))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _start(self, client: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                self._make,
+                client,
+                ssl=self._context,
+                ssl_handshake_timeout=self._handshake_timeout,
+                ssl_shutdown_timeout=self._shutdown_timeout,
+            )
+        except OSError:  # disconnected, or the TLS handshake failed
+            client.close()

@@ -50,17 +50,23 @@ async def test_cut_tool_call_shows_arguments_that_were_sent(start: Start) -> Non
     assert shown == {"name": "find", "arguments": arguments}
 
 
-@pytest.mark.parametrize(("stream", "seconds", "tokens"), [(True, 2.5, 3), (False, 2.5, 0)])
-async def test_client_that_leaves_early(start: Start, stream: bool, seconds: float, tokens: int) -> None:
-    """A whole response has not begun when its client leaves."""
-    latency = "latency: {ttft: 0s, itl: 1s}\n"
-    running = await start(f"{latency}rules: [{{name: slow, reply: {{text: one two three four five six}}}}]\n")
+async def begin_call(running: Running, *, stream: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Send a call on a connection of its own, and wait until the server works on it."""
     reader, writer = await running.connect("azure")
     data = json.dumps({**BODY, "stream": stream}).encode()
     head = f"POST {CHAT} HTTP/1.1\r\nHost: a\r\napi-key: k\r\nContent-Length: {len(data)}\r\n\r\n"
     writer.write(head.encode() + data)
     while not running.built.runtime.metrics["azure"].in_flight():
         await asyncio.sleep(0)
+    return reader, writer
+
+
+@pytest.mark.parametrize(("stream", "seconds", "tokens"), [(True, 2.5, 3), (False, 2.5, 0)])
+async def test_client_that_leaves_early(start: Start, stream: bool, seconds: float, tokens: int) -> None:
+    """A whole response has not begun when its client leaves."""
+    latency = "latency: {ttft: 0s, itl: 1s}\n"
+    running = await start(f"{latency}rules: [{{name: slow, reply: {{text: one two three four five six}}}}]\n")
+    reader, writer = await begin_call(running, stream=stream)
     await running.ask("front", "/_emulator/clock", {"advance": f"{seconds}s"}, method="POST")
     if stream:
         read = b""
@@ -90,12 +96,7 @@ async def test_bodies_that_are_not_kept_are_cut(start: Start) -> None:
 async def test_fault_counts_if_client_has_waited_for_it(start: Start, tokens: int, struck: list[str]) -> None:
     rule = "{name: slow, reply: {text: one two three four five six}, faults: [{type: stall, after_tokens: 3, for: 1h}]}"
     running = await start(f"latency: {{ttft: 0s, itl: 1s}}\nrules: [{rule}]\n")
-    reader, writer = await running.connect("azure")
-    data = json.dumps({**BODY, "stream": True}).encode()
-    head = f"POST {CHAT} HTTP/1.1\r\nHost: a\r\napi-key: k\r\nContent-Length: {len(data)}\r\n\r\n"
-    writer.write(head.encode() + data)
-    while not running.built.runtime.metrics["azure"].in_flight():
-        await asyncio.sleep(0)
+    reader, writer = await begin_call(running, stream=True)
     await running.ask("front", "/_emulator/clock", {"advance": f"{tokens - 0.5}s"}, method="POST")
     read = b""
     while read.count(b'"content":') < min(tokens, 3) + 1:
