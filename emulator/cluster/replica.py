@@ -310,6 +310,7 @@ class Replica(Controller):
 
 
 _HEARTBEAT = 3.0  # wall-clock seconds between two heartbeats
+_MAX_ENTRIES = 3  # attempts to join
 _RETRY_CANCEL = 0.1  # wall-clock seconds until a task that still runs is cancelled again
 
 
@@ -328,7 +329,7 @@ async def join_cluster(runtime: Runtime, *, is_patient: bool = False) -> AsyncIt
     tasks = []
     if store.bus is not None and isinstance(runtime.journal, SharedJournal):
         runtime.controller = replica = Replica(runtime, store.bus, runtime.journal)
-        await _enter(replica, is_patient)
+        await _enter(store, replica, is_patient)
         work = (_send_heartbeats(store, replica), replica.run(), runtime.journal.run())
         tasks = [asyncio.create_task(each) for each in work]
         await store.heartbeat()
@@ -344,14 +345,17 @@ async def join_cluster(runtime: Runtime, *, is_patient: bool = False) -> AsyncIt
         await store.close()
 
 
-async def _enter(replica: Replica, is_patient: bool) -> None:
-    try:
-        await replica.enter()
-    except IsolatedReplicaError:
-        raise
-    except StoreLostError:
-        if not is_patient:
+async def _enter(store: Store, replica: Replica, is_patient: bool) -> None:
+    """Join the cluster; one late reply of a busy store ends no start."""
+    for left in reversed(range(_MAX_ENTRIES)):
+        try:
+            return await replica.enter()
+        except IsolatedReplicaError:
             raise
+        except StoreLostError:
+            await store.release()
+            if not left and not is_patient:
+                raise
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[None]]) -> None:

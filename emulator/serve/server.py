@@ -212,40 +212,74 @@ def _latency(settings: Settings) -> Latency | None:
 
 async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce, *, shares_ports: bool = False) -> int:
     """Serve until a signal; return 0 after SIGTERM, 130 after SIGINT; ``shares_ports``: with other workers."""
-    settings, built, tls = prepared.settings, prepared.built, prepared.tls
+    settings, built = prepared.settings, prepared.built
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
     warn_of_few_files()
     limits = Timeouts(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     listeners = Listeners(built.runtime, built.control, settings.drain, limits, shares_ports=shares_ports)
-    counts_alone = settings.state_loss == "local"
-    if not counts_alone:  # before signal handlers are installed, so that a signal ends the wait
-        await await_store(built.runtime, show_url(settings.state_url), settings.state_wait)
-    async with stop_signals() as stops, join_cluster(built.runtime, is_patient=counts_alone):
-        names = (*settings.allow_host, *settings.tls_name)
-        built.control.auth = ControlAuth(tuple(map(str.lower, names)), settings.control_token)
-        if tls.authority is not None:
-            built.control.authority = tls.authority.pem
-        await listeners.open(settings.host, ports, tls.context)
-        try:
-            announce(listeners.urls)
-        except SettingsError:
-            await listeners.close()
-            raise
-        warmup.begin()
-        collector = warmup.CollectionPolicy(lambda: listeners.open_answers > 0)
-        built.runtime.on_change.append(collector.expect)
-        listeners.housekeeping.append(collector.tidy)
-        async with _watching(settings, built, listeners, prepared.stamps):
-            warm_up(VENDORS, built.runtime.active.apps)
-            stopped = await stops.get()
-        await _close(listeners, stops)
-        if built.forwarding is not None:
-            await built.forwarding.close()
-        await _report(settings, built)
+    async with stop_signals() as stops:
+        if settings.state_loss != "local":
+            store = await_store(built.runtime, show_url(settings.state_url), settings.state_wait)
+            stopped = await _wait_until_stopped(store, stops)
+            if stopped is not None:
+                return _name_exit(stopped)
+        async with join_cluster(built.runtime, is_patient=settings.state_loss == "local"):
+            stopped = await _serve_until_stopped(prepared, listeners, ports, announce, stops)
     access.flush()
+    return _name_exit(stopped)
+
+
+async def _serve_until_stopped(
+    prepared: Prepared,
+    listeners: Listeners,
+    ports: Mapping[str, int],
+    announce: Announce,
+    stops: asyncio.Queue[signal.Signals],
+) -> signal.Signals:
+    """Open the ports, serve until a signal, then drain and report; return the signal."""
+    settings, built, tls = prepared.settings, prepared.built, prepared.tls
+    names = (*settings.allow_host, *settings.tls_name)
+    built.control.auth = ControlAuth(tuple(map(str.lower, names)), settings.control_token)
+    if tls.authority is not None:
+        built.control.authority = tls.authority.pem
+    await listeners.open(settings.host, ports, tls.context)
+    try:
+        announce(listeners.urls)
+    except SettingsError:
+        await listeners.close()
+        raise
+    warmup.begin()
+    collector = warmup.CollectionPolicy(lambda: listeners.open_answers > 0)
+    built.runtime.on_change.append(collector.expect)
+    listeners.housekeeping.append(collector.tidy)
+    async with _watching(settings, built, listeners, prepared.stamps):
+        warm_up(VENDORS, built.runtime.active.apps)
+        stopped = await stops.get()
+    await _close(listeners, stops)
+    if built.forwarding is not None:
+        await built.forwarding.close()
+    await _report(settings, built)
+    return stopped
+
+
+def _name_exit(stopped: signal.Signals) -> int:
     return 130 if stopped is signal.SIGINT else 0
+
+
+async def _wait_until_stopped(
+    work: Coroutine[object, object, None], stops: asyncio.Queue[signal.Signals]
+) -> signal.Signals | None:
+    """Run a coroutine to its end, or until the signal that is returned; it may raise what the coroutine raises."""
+    working, stopping = asyncio.create_task(work), asyncio.create_task(stops.get())
+    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if working.done():
+        stopping.cancel()
+        working.result()
+        return None
+    await end_tasks([working])
+    return stopping.result()
 
 
 async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> None:

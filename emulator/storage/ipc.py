@@ -360,16 +360,20 @@ class IpcBus:
         return self._writer
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        while line := await reader.readline():
-            answer = as_object(parse_json(line))
-            waiter = self._waiting.get(as_integer(answer["n"]))
-            if waiter is not None and not waiter.done():
-                waiter.set_result(answer["gives"])
-        if self._writer is not None:
-            self._writer.close()
-        for waiter in self._waiting.values():
-            if not waiter.done():
-                waiter.set_exception(StoreLostError("the process that started this worker is gone"))
+        try:
+            while line := await reader.readline():
+                answer = as_object(parse_json(line))
+                waiter = self._waiting.get(as_integer(answer["n"]))
+                if waiter is not None and not waiter.done():
+                    waiter.set_result(answer["gives"])
+        except ConnectionError:
+            pass  # a parent process that is killed with unread questions resets the connection
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+            for waiter in self._waiting.values():
+                if not waiter.done():
+                    waiter.set_exception(StoreLostError("the process that started this worker is gone"))
 
 
 def _read_posted(answer: JSON) -> PendingChange:

@@ -1,0 +1,31 @@
+"""Connection of a worker to the hub, whose process may be killed at any moment."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from emulator.core.storage import StoreLostError
+from emulator.storage.ipc import HUB, IpcBus
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="the system has no such sockets")
+
+
+async def test_connection_reset_ends_open_question(tmp_path: Path) -> None:
+    """A hub that is killed with unread questions resets the connection instead of closing it."""
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_UNIX) as hub:
+        hub.setblocking(False)
+        hub.bind(str(tmp_path / HUB))
+        hub.listen()
+        bus = IpcBus(str(tmp_path / HUB))
+        question = asyncio.create_task(bus.read(0))
+        connection, _ = await loop.sock_accept(hub)
+        await loop.sock_recv(connection, 1)  # the rest of the question stays unread
+        connection.close()
+        with pytest.raises(StoreLostError):
+            await question
+        with pytest.raises(StoreLostError):
+            await bus.read(0)
+    await bus.close()
