@@ -6,17 +6,17 @@ words them, unverified for Azure.
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from email.feedparser import BytesFeedParser
-from email.message import Message
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_integer, as_object, as_text
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
+from emulator.encoding.multipart import Form
 from emulator.vendors.azure.batch_results import list_results
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.forms import read_form
 from emulator.vendors.azure.headers import echo_request_id, gateway_headers
 from emulator.vendors.azure.management.models import answer
 from emulator.vendors.azure.management.pages import list_page
@@ -31,19 +31,19 @@ Documents = Mapping[str, JSON]
 def upload(request: Request, service: AzureService) -> Change:
     """``POST /files``: a form with ``purpose`` and ``file``."""
     validate_place(request, service)
-    form = _parse_form(request)
-    purpose, part = form.get("purpose"), form.get("file")
+    form = read_form(request)
+    part = next((field for field in form.fields if field.name == "file"), None)
     if part is None:
         raise refusals.missing_parameter("file")
-    if purpose is None:
+    if not form.texts("purpose"):
         raise refusals.missing_parameter("purpose")
-    kind = _read(purpose).decode("utf-8", "replace")
+    kind = form.text("purpose")
     if kind not in PURPOSES:
         listed = ", ".join(f"'{name}'" for name in PURPOSES[:-1])
         known = f"{listed}, and '{PURPOSES[-1]}'"
         text = f"Invalid value: '{kind}'. Supported values are: {known}."
         raise refusals.contradicts(text, "purpose", "invalid_value")
-    content = _read(part)
+    content = part.content
     created = int(service.clock.now())
     name = f"file-{draw_hex(request.key, 'file')}"
     found: Object = {
@@ -51,7 +51,7 @@ def upload(request: Request, service: AzureService) -> Change:
         "object": "file",
         "bytes": len(content),
         "created_at": created,
-        "filename": part.get_filename() or "file",
+        "filename": part.filename or "file",
         "purpose": kind,
         "status": "processed",
         **_find_expiry(form, created),
@@ -128,28 +128,8 @@ def _list_uploaded(documents: Documents) -> list[Object]:
     return [document for document in map(as_object, documents.values()) if "file" in document]
 
 
-def _parse_form(request: Request) -> dict[str, Message]:
-    """Return the parts of a form by name."""
-    kind = request.headers.get("Content-Type", "")
-    if not kind.lower().startswith("multipart/form-data"):
-        text = "Invalid Content-Type: expected 'multipart/form-data'."
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=415)
-    parser = BytesFeedParser()
-    parser.feed(f"Content-Type: {kind}\r\n\r\n".encode("utf-8", "replace") + request.body)
-    message = parser.close()
-    parts = [part for part in message.get_payload() if isinstance(part, Message)] if message.is_multipart() else []
-    named = [(part.get_param("name", header="content-disposition"), part) for part in parts]
-    return {name: part for name, part in named if isinstance(name, str)}
-
-
-def _read(part: Message) -> bytes:
-    payload = part.get_payload(decode=True)
-    return payload if isinstance(payload, bytes) else b""
-
-
-def _find_expiry(form: Mapping[str, Message], created: int) -> Object:
-    seconds = form.get("expires_after[seconds]")
-    text = _read(seconds).decode("utf-8", "replace") if seconds is not None else ""
+def _find_expiry(form: Form, created: int) -> Object:
+    text = form.text("expires_after[seconds]")
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         return {}
     return {"expires_at": created + int(text)}

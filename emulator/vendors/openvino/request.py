@@ -12,9 +12,9 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import Object, as_text
 from emulator.core.requests import Deployment
+from emulator.encoding.multipart import Form, parse_form
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
 from emulator.vendors.openvino.errors import add_call_details, path_refusal, refusal
-from emulator.vendors.openvino.media.multipart import Form, parse_form
 from emulator.vendors.openvino.profile import REJECTED, DeploymentProfile, OpenVinoService
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -103,7 +103,7 @@ def parse_request(request: Request, service: OpenVinoService) -> ParsedRequest:
     body: Object | None = None
     form: Form | None = None
     if release.content_type_routing and "application/json" not in (kind := request.headers.get("Content-Type", "")):
-        form = parse_form(kind, request.body) if "multipart/form-data" in kind else None
+        form = _parse_form(kind, request.body) if "multipart/form-data" in kind else None
         name = (form.text("model") if form is not None else "") or _find_name(path)
     else:
         body = _parse_body(request, release, streams)
@@ -128,6 +128,13 @@ def parse_request(request: Request, service: OpenVinoService) -> ParsedRequest:
 def is_generative(path: str, release: Release) -> bool:
     """Return whether a POST to this path is for a graph."""
     return path.startswith("/v3/") or (release.v1_alias and path.startswith("/v1/"))
+
+
+def _parse_form(content_type: str, body: bytes) -> Form:
+    try:
+        return parse_form(content_type, body)
+    except ValueError:
+        raise EmulatedError(ErrorKind.INTERNAL, message="Request of multipart type but failed to parse") from None
 
 
 def _find_name(path: str) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from emulator.core.json import JSON, Object
 from emulator.core.text import parse_integer
+from emulator.encoding.multipart import NUMBER, Form
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.multipart import NUMBER, Form
 from emulator.vendors.openvino.release import Release
 
 TEXTS = ("prompt_2", "prompt_3", "negative_prompt", "negative_prompt_2", "negative_prompt_3")

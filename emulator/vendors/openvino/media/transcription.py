@@ -14,12 +14,12 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Sampling
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import format_float
+from emulator.encoding.multipart import NUMBER, Form
+from emulator.encoding.sounds import is_wav, measure_mp3, measure_wav
 from emulator.protocols.choice_events import TextRun, last_due
 from emulator.vendors.openvino.chat.stream import cut_with_lag
 from emulator.vendors.openvino.decoder import promote, quote_long
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.audio_files import is_wav, measure_mp3, measure_wav
-from emulator.vendors.openvino.media.multipart import NUMBER, Form
 from emulator.vendors.openvino.request import ParsedRequest
 
 _MAX_LANGUAGE = 3  # bytes of a language code

@@ -8,7 +8,7 @@ import pytest
 from emulator.core.http import Response
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.openvino.media.audio_files import is_wav, measure_mp3, measure_wav
+from emulator.encoding.sounds import is_wav, measure_mp3, measure_wav
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request
 from tests.vendors.openvino.media.forms import HEADERS, MP3, WAV, Part, make_form

@@ -1,4 +1,7 @@
-"""Parse multipart forms as the server's HTTP library does: text fields and files."""
+"""Parse multipart forms: text fields and files.
+
+Sources: RFC 7578; model_server reads a form with its HTTP library's parser, which is as lenient.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,28 @@ import re
 from collections.abc import Iterator, Sequence
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.errors import EmulatedError, ErrorKind
 
 NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Number in a text field; matched in linear time."""
 _BOUNDARY = re.compile(r'boundary="?([^";,]+)"?')
 _NAME = re.compile(r'\bname="([^"]*)"')
 _FILE = re.compile(r'\bfilename="([^"]*)"')
+_TYPE = re.compile(r"^content-type:[ \t]*([^\s;]+)", re.IGNORECASE | re.MULTILINE)
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Field:
-    """One part of a form; ``filename``: ``None`` if it is not a file."""
+    """One part of a form.
+
+    Fields:
+        filename: ``None`` if the part is not a file.
+        content_type: empty if the part has none.
+    """
 
     name: str
     content: bytes
     filename: str | None
+    content_type: str = ""
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -49,12 +58,12 @@ def parse_form(content_type: str, body: bytes) -> Form:
     """Parse a body as a form.
 
     Raises:
-        EmulatedError: the body is not a form.
+        ValueError: the content type has no boundary, or the body does not begin with it.
     """
     found = _BOUNDARY.search(content_type)
     start = b"--" + found[1].strip().encode("latin-1", "replace") if found else b""
     if not found or not body.lstrip(b"\r\n").startswith(start):
-        raise EmulatedError(ErrorKind.INTERNAL, message="Request of multipart type but failed to parse")
+        raise ValueError("the body does not begin with the boundary of its content type")
     parts = (b"\r\n" + body).split(b"\r\n" + start)[1:]
     return Form(tuple([field for part in parts if (field := _parse_part(part)) is not None]))
 
@@ -66,5 +75,5 @@ def _parse_part(part: bytes) -> Field | None:
     name = _NAME.search(re.sub(r'\bfilename="[^"]*"', "", lines))
     if not found or part.startswith(b"--") or name is None:
         return None
-    filename = _FILE.search(lines)
-    return Field(name[1], content, filename[1] if filename else None)
+    filename, kind = _FILE.search(lines), _TYPE.search(lines)
+    return Field(name[1], content, filename[1] if filename else None, kind[1].lower() if kind else "")

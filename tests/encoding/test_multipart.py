@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.vendors.openvino.media.multipart import NUMBER
+from emulator.encoding.multipart import NUMBER
 
 
 @pytest.mark.parametrize(
