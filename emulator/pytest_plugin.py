@@ -69,6 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, known in (("emulator_unused", ("error", "ignore")), ("emulator_session_scope", _SCOPES)):
         if config.getini(name) not in known:
             raise pytest.UsageError(f"{name} is one of {', '.join(known)}, not {config.getini(name)!r}")
+    _read_upstreams(config)  # a wrong one ends the run, not each test
     config.addinivalue_line("markers", " ".join(_MARKER.split()))
     if config.getoption("--emulator-report"):
         from emulator.control.report_page import Report

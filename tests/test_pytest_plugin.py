@@ -416,6 +416,12 @@ def test_record_modes_are_those_of_vcrpy(
         assert len(service.requests()) == reached
 
 
+def test_wrong_upstream_ends_the_run_at_its_start(suite: pytest.Pytester) -> None:
+    result = run(suite, RECORDED, "--emulator-upstream=nowhere=http://a")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --emulator-upstream: *nowhere*"])
+
+
 @pytest.mark.slow
 def test_new_call_of_a_recorded_test_fails(suite: pytest.Pytester) -> None:
     with start() as service:

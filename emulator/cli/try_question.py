@@ -5,25 +5,48 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from emulator.cli.files import require_readable
 from emulator.control.models import RequestDetail
+from emulator.core.clock import Clock, InstantClock
 from emulator.core.json import dump_text
 from emulator.core.text import escape
+from emulator.faults.hang import Hang
+from emulator.runtime.factory import make_clock
 from emulator.runtime.services import adding_vendor_mistakes, list_deployments, read_settings
 from emulator.scenario.code_frame import format_rows
 from emulator.scenario.load import load_paths
-from emulator.scenario.models import ClockSettings, Scenario
+from emulator.scenario.models import Scenario
+from emulator.scenario.outcomes import Outcome
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.serve.in_process import LocalEmulator
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
+AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
+
 _KEY = "any"
 _TIMEOUT = 60.0  # wall-clock seconds
+_GIVE_UP = 3600.0  # scenario seconds after which the client leaves a response that hangs for ever
+_WAITS = ("retry-after", "retry-after-ms")
+
+
+class _PromptClock(InstantClock):
+    """Clock that jumps to each due time, and announces waits to clients as the clock of a scenario does."""
+
+    def __init__(self, shown: Clock) -> None:
+        super().__init__(shown.now(), spares_backoff=shown.spares_backoff)
+        self._shown = shown
+
+    def to_client(self, seconds: float) -> float:
+        return self._shown.to_client(seconds)
+
+    def fork(self) -> _PromptClock:
+        return _PromptClock(self._shown)
 
 
 def try_question(question: str, vendor: str | None, settings: Settings, *, model: str | None, stream: bool) -> int:
@@ -37,37 +60,72 @@ def try_question(question: str, vendor: str | None, settings: Settings, *, model
     try:
         with adding_vendor_mistakes(VENDORS):
             loaded, _ = load_paths(settings.paths, settings.scenario)
-        call, said = _ask(loaded, question, vendor, settings, model=model, stream=stream)
+        tried = _ask(loaded, question, vendor, settings, model=model, stream=stream)
     except ScenarioError as error:
         print(format_rows(error.rows), file=sys.stderr)
         return 1
-    print("\n".join(_describe(call, said)))
+    print("\n".join(_describe(tried)))
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """Record of the request, with what its client saw of it.
+
+    Fields:
+        model: named by the user.
+        said: body, or why there is none.
+        waits: headers that ask for a wait.
+    """
+
+    call: RequestDetail
+    model: str | None
+    said: str = ""
+    waits: tuple[tuple[str, str], ...] = ()
 
 
 def _ask(
     loaded: ParsedScenario, question: str, vendor: str | None, settings: Settings, *, model: str | None, stream: bool
-) -> tuple[RequestDetail, str]:
-    """Send the question to an emulator in this process; return its record and the body of a refusal."""
-    name, path, model = _choose(loaded.scenario, vendor, model)
-    body = {"model": model, "messages": [{"role": "user", "content": question}], "stream": stream}
+) -> _Tried:
+    """Send the question to an emulator in this process."""
+    name, path, asked = _choose(loaded.scenario, vendor, model)
+    body = {"model": asked, "messages": [{"role": "user", "content": question}], "stream": stream}
     keys = loaded.scenario.keys
     key = keys[0].token if keys else _KEY
     headers = {"Authorization": f"Bearer {key}", "api-key": key, "Content-Type": "application/json"}
-    clock = ClockSettings(kind="instant").model_copy(update={"start": getattr(loaded.scenario.clock, "start", None)})
-    instant = replace(loaded, scenario=loaded.scenario.model_copy(update={"clock": clock}))
-    with LocalEmulator(loaded=instant, seed=settings.seed) as emulator:
+    prompt = replace(loaded, scenario=_end_hangs(loaded.scenario))
+    clock = _PromptClock(make_clock(loaded.scenario.clock))
+    with LocalEmulator(loaded=prompt, seed=settings.seed, clock=clock) as emulator:
         parts = urlsplit(emulator.url(name))
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT)
         connection.request("POST", path, json.dumps(body), headers)
         said = ""
+        waits: tuple[tuple[str, str], ...] = ()
         try:
             response = connection.getresponse()
+            waits = tuple((name, value) for name, value in response.getheaders() if name.lower() in _WAITS)
             said = response.read().decode("utf-8", "replace")
         except (OSError, HTTPException) as error:  # a fault broke the response
             said = str(error)
         connection.close()
-        return emulator.last(), said
+        return _Tried(emulator.last(), model, said, waits)
+
+
+def _end_hangs(scenario: Scenario) -> Scenario:
+    """Return the scenario with an end for each fault that lasts until the client gives up."""
+
+    def end(outcome: AnyOutcome) -> AnyOutcome:
+        faults = [
+            fault.model_copy(update={"for_": _GIVE_UP}) if isinstance(fault, Hang) and fault.for_ is None else fault
+            for fault in outcome.faults or ()
+        ]
+        return outcome.model_copy(update={"faults": tuple(faults)}) if faults else outcome
+
+    rules = []
+    for rule in map(end, scenario.rules):
+        steps = rule.sequence and tuple(map(end, rule.sequence))
+        rules.append(rule.model_copy(update={"sequence": steps}) if steps else rule)
+    return scenario.model_copy(update={"rules": tuple(rules)})
 
 
 def _choose(scenario: Scenario, vendor: str | None, model: str | None) -> tuple[str, str, str]:
@@ -88,12 +146,17 @@ def _choose(scenario: Scenario, vendor: str | None, model: str | None) -> tuple[
     return name, about.chat_path, model
 
 
-def _describe(call: RequestDetail, said: str) -> Iterator[str]:
+def _describe(tried: _Tried) -> Iterator[str]:
     """Yield the lines: what was asked of whom, the outcome, the times, the rules."""
+    call, said = tried.call, tried.said
     result = f"{call.status or 'no response'}{f' {call.error}' if call.error else ''}"
     yield escape(f"{call.vendor}  {call.deployment or '-'}{'  stream' if call.stream else ''}  →  {result}")
+    if tried.model and call.deployment not in (None, tried.model):
+        yield escape(f"model    {call.vendor} has no {tried.model!r}: {call.deployment} answers in its place")
     for fault in call.faults:
         yield f"fault    {fault}"
+    for name, value in tried.waits:
+        yield escape(f"wait     {name}: {value}")
     yield ""
     response = call.response
     if response.text:
@@ -121,7 +184,9 @@ def _describe_times(call: RequestDetail) -> Iterator[str]:
     yield f"tokens   {call.prompt_tokens} prompt, {call.sent_tokens} of {call.completion_tokens} completion"
     if call.planned_ttft is not None:
         yield f"TTFT     {call.planned_ttft:.3f} s"
-    if call.planned_end is not None:
+    if "hang" in call.faults and call.duration >= _GIVE_UP:
+        yield "duration until the client gives up"
+    elif call.planned_end is not None:
         yield f"duration {call.planned_end:.3f} s"
     for limit in call.limits:
         wait = "no wait is long enough" if limit.wait is None else f"again in {limit.wait:g} s"

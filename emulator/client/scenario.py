@@ -10,6 +10,8 @@ from pathlib import Path
 from emulator.client.request import ControlRequest, Steps
 from emulator.control.models import Parsed, Place, Problem
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
+from emulator.core.os_errors import explain_file
+from emulator.scenario.codes import UNREADABLE
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.parsed import ScenarioError
@@ -32,8 +34,7 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
     ``version`` and ``name`` may be missing. The emulator parses YAML, so that the client needs no parser.
 
     Raises:
-        ScenarioError: a source is not YAML, or two sources set a key differently.
-        OSError: a file cannot be read.
+        ScenarioError: a source cannot be read or is not YAML, or two sources set a key differently.
     """
     __tracebackhide__ = True
     documents = []
@@ -83,8 +84,16 @@ def _read(source: Source) -> Steps[Document]:
     if isinstance(source, Mapping):
         return _locate(source)
     if isinstance(source, Path) or _is_path(source):
-        return (yield from _parse(Path(source).read_bytes(), str(source)))
+        return (yield from _parse(_read_file(Path(source)), str(source)))
     return (yield from _parse(source.encode("utf-8", "surrogatepass"), _INLINE))
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        row = Diagnostic(str(path), 0, 0, "", explain_file(error, path), code=UNREADABLE)
+        raise ScenarioError([row]) from None
 
 
 def _locate(source: Mapping[str, Value]) -> Document:

@@ -142,6 +142,7 @@ _INSTANT = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\
 _TIME_OF_DAY = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?"
 _INSTANTS, _TIMES_OF_DAY = re.compile(_INSTANT, re.ASCII), re.compile(_TIME_OF_DAY, re.ASCII)
 _NO_INSTANT = "expected a time with a zone, such as 2026-11-23T09:55:00Z"
+_NO_TIME_OF_DAY = "expected a time of day from 00:00 to 23:59, such as 09:55 or 09:55:30, in UTC"
 
 
 def parse_instant(value: JSON) -> Instant:
@@ -164,6 +165,8 @@ def _parse_moment(value: JSON) -> float:
         return TimeOfDay(hours * 3600 + minutes * 60 + sum(seconds))
     if "-" in text:
         return parse_instant(text)
+    if ":" in text:
+        raise PydanticCustomError("wanted", _NO_TIME_OF_DAY)
     return _parse_duration_value(value)
 
 
@@ -175,6 +178,22 @@ _MOMENT_SCHEMA: JSON = {
         INSTANT_SCHEMA,
     ]
 }
+
+
+def require_order(begin: float, end: float) -> None:
+    """Raise a validation error unless a window of two moments has a length; times of day may pass midnight."""
+    require(type(begin) is type(end), "expected two durations, two times of day or two timestamps in between")
+    through_midnight = isinstance(begin, TimeOfDay) and begin != end
+    require(through_midnight or begin < end, "expected between to end after it begins")
+
+
+def write_moment(moment: float) -> str:
+    """Format a duration, a time of day or a timestamp so that it is parsed to the same moment."""
+    if isinstance(moment, TimeOfDay):
+        return str(moment)
+    return date_of(moment).isoformat() if isinstance(moment, Instant) else f"{moment:.6f}s"
+
+
 Timestamp = Annotated[Instant, PlainValidator(parse_instant), WithJsonSchema(INSTANT_SCHEMA)]
 """Unix seconds; written as a timestamp with a zone."""
 

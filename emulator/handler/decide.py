@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from multidict import MultiMapping
@@ -140,6 +141,7 @@ class ResponseDecider:
         if self._replayer is not None:
             exchange = await self._replayer.find(context)
             if exchange is not None:
+                context.hint = _explain_replay(exchange, match)
                 return await self._replay(exchange, context, match)
         if self._emulator.unmatched in ("forward", "record") and not match.outcome.pass_:
             return self._forward(context)
@@ -328,6 +330,12 @@ class ResponseDecider:
             )
 
         return apply_faults(faultable, context.faults, record_site if self._emulator.journal.bodies else None)
+
+
+def _explain_replay(exchange: Exchange, match: Match) -> str:
+    """Name the file of a recording, and the rule that changes how its response is sent."""
+    rule = "" if match.rule is None else f", as rule {match.rule.name!r} says"
+    return f"Replayed from {PurePath(exchange.source).name or 'a recording'}{rule}."
 
 
 def _create_replayer(vendor: AnyVendor, settings: Replay, emulator: Emulator) -> Replayer:

@@ -208,8 +208,9 @@ def _colour_of(status: int) -> str:
 
 
 def _colour_of_sentence(entry: JournalEntry) -> str:
-    """Return the style of an explanation: quiet for a call that no rule matched and that was answered normally."""
-    return _YELLOW if entry.hint or entry.error else _DIM
+    """Return the style of an explanation: quiet for a call that was answered normally."""
+    is_failure = entry.error or entry.faults or entry.status >= 400
+    return _YELLOW if is_failure else _DIM
 
 
 def _paint(part: _Part, coloured: bool) -> str:

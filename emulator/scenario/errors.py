@@ -204,6 +204,15 @@ _WANTED = {
     "enum": "{expected}",
 }
 
+_MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
+_WRITTEN_OUT: Mapping[str | int, str] = {
+    "reply": "{{text: {}}}",
+    "error": "{{kind: {}}}",
+    "when": "{{prompt: {}}}",
+    "replay": "{{from: {}}}",
+}
+"""How a mapping is written of which an author gave the usual key's value alone."""
+
 
 def explain_errors(error: ValidationError, data: JSON, schema: Object) -> list[Mistake]:
     """Convert a pydantic error to mistakes, one for each path.
@@ -226,7 +235,7 @@ def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
     if kind == "missing":
         return _explain_missing(path, str(loc[-1]), error["input"])
     if kind == "extra_forbidden":
-        return _explain_unknown(path, _known_keys(path[:-1], data, schema))
+        return _explain_unknown(path, data, schema)
     if kind.startswith("union_tag"):
         return _explain_tag(kind, context, path)
     if loc and loc[-1] == "[key]":
@@ -236,6 +245,13 @@ def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
         return Mistake(path, error["msg"])
     if kind == "value_error":
         return Mistake(path, str(context["error"]))
+    if (
+        kind in _MAPPINGS
+        and isinstance(error["input"], str)
+        and (example := _WRITTEN_OUT.get(path[-1] if path else ""))
+    ):
+        text = f"expected a mapping, such as {example.format(_show(error['input']))}, got a string"
+        return Mistake(path, text)
     wanted = f"expected {_WANTED[kind].format(**context)}" if kind in _WANTED else error["msg"]
     known = re.findall(r"'([^']*)'", context.get("expected", ""))
     suggestion = find_nearest_name(error["input"], known) if isinstance(error["input"], str) else None
@@ -265,11 +281,34 @@ def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:
     return Mistake((*path, key), "missing key", f"{key}: {meant[0]}" if meant else None, code=codes.MISSING_KEY)
 
 
-def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
-    """Explain an unknown key, with the nearest valid one or else all of them."""
+def _explain_unknown(path: KeyPath, data: JSON, schema: Object) -> Mistake:
+    """Explain an unknown key: where it belongs, with the nearest valid one, or else with all of them."""
+    known = _known_keys(path[:-1], data, schema)
+    name = str(path[-1])[:_MAX_NAME]
+    is_misspelt = _find_alias(name, known) or get_close_matches(name, known, n=1, cutoff=0.8)
+    home = None if is_misspelt else _find_home(path, data, schema)
+    if home is not None:
+        return Mistake(path, f"unknown key; {home}", at_key=True, code=codes.UNKNOWN_KEY)
     suggestion = find_nearest_name(str(path[-1]), known)
     there_are = "" if suggestion or not known else f"; there are {', '.join(sorted(known))}"
     return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True, code=codes.UNKNOWN_KEY)
+
+
+def _find_home(path: KeyPath, data: JSON, schema: Object) -> str | None:
+    """Say that a key, or the one that contains it, belongs beside one of the keys around it, the innermost first."""
+    name = str(path[-1])
+    for length in range(len(path) - 2, -1, -1):
+        around = _known_keys(path[:length], data, schema) if isinstance(path[length], str) else set()
+        beside = f"beside {path[length]}"
+        if name in around:
+            return f"{name} belongs {beside}"
+        if (container := _find_alias(name, around)) is not None:
+            return f"{name} belongs in {container}, {beside}" if container != path[length] else None
+    return None
+
+
+def _find_alias(name: str, known: Collection[str]) -> str | None:
+    return next((word for word in ALIASES.get(name.lower(), ()) if word in known), None)
 
 
 _MAX_NAME = 200  # characters; comparing two names takes time in the product of their lengths
@@ -280,8 +319,7 @@ def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
     if len(name) > _MAX_NAME:
         return None
     names = list(known)
-    alias = next((word for word in ALIASES.get(name.lower(), ()) if word in names), None)
-    return alias or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
+    return _find_alias(name, names) or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
 
 
 def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mistake:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from emulator.core.json import Object
 from emulator.core.rng import derive_key, draw_uniform
-from emulator.core.units import Closed, Duration, Whole, require
+from emulator.core.units import Closed, Duration, Moment, Whole, require, require_order, write_moment
 from emulator.scenario.conditions import Names
 
 _MAX_DRAWN = 64  # windows of one outage
@@ -50,8 +50,10 @@ class Outage(Closed):
     vendor: Names | None = Field(default=None, description="Calls of these vendors; absent: all.")
     deployments: Names | None = Field(default=None, description="Calls to these deployments; absent: all.")
     principal: Names | None = Field(default=None, description="Calls of these principals; absent: all.")
-    between: Annotated[tuple[Duration, Duration], Field(strict=False)] | None = Field(
-        default=None, description="From one time to another, since start or reset.", examples=[["60s", "120s"]]
+    between: Annotated[tuple[Moment, Moment], Field(strict=False)] | None = Field(
+        default=None,
+        description="From one time up to another: since start or reset, of every day (UTC), or with a date and zone.",
+        examples=[["60s", "120s"], ["10:00", "10:05"]],
     )
     random: DrawnWindows | None = Field(default=None, description="In place of `between`: drawn times.")
     share: float = Field(
@@ -62,7 +64,8 @@ class Outage(Closed):
     @model_validator(mode="after")
     def _check(self) -> Self:
         require((self.between is None) != (self.random is None), "expected either between or random")
-        require(self.between is None or self.between[0] < self.between[1], "expected an outage to end after it begins")
+        if self.between is not None:
+            require_order(*self.between)
         return self
 
     def list_rules(self) -> Iterator[Object]:
@@ -70,7 +73,7 @@ class Outage(Closed):
         windows = [self.between] if self.between is not None else [*self._draw()]
         for number, (begin, end) in enumerate(windows, 1):
             name = f"outage {self.name}" + (f" {number}" if self.random is not None else "")
-            between: Object = {"between": [f"{begin:.6f}s", f"{end:.6f}s"]}
+            between: Object = {"between": [write_moment(begin), write_moment(end)]}
             chance: Object = {"probability": self.share} if self.kind in _PARTIAL else {}
             when = self._when()
             yield {"name": name, "when": when, "times": {**between, **chance}, "error": {"kind": _ERRORS[self.kind]}}

@@ -13,7 +13,7 @@ from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import FinishReason
-from emulator.core.units import Closed, Duration, HeaderValue, Moment, TimeOfDay, Whole, require
+from emulator.core.units import Closed, Duration, HeaderValue, Moment, Whole, require, require_order
 from emulator.faults import AnyFault
 from emulator.latency import Latency
 from emulator.scenario.conditions import Text, wrap_in_list
@@ -72,10 +72,7 @@ class Times(Closed):
     def _check(self) -> Self:
         require(bool(self.model_fields_set), "expected first, nth, every, after, probability, between, share or repeat")
         if self.between is not None:
-            begin, end = self.between
-            require(type(begin) is type(end), "expected two durations, two times of day or two timestamps in between")
-            through_midnight = isinstance(begin, TimeOfDay) and begin != end
-            require(through_midnight or begin < end, "expected between to end after it begins")
+            require_order(*self.between)
         return self
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.core.json import JSON, Object
+from emulator.core.text import escape
 from emulator.scenario.errors import Mistake
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import Scenario
@@ -67,6 +68,10 @@ def _read(folder: Path, found: ReplayFiles, within: Path | None) -> None:
     if not folder.is_dir():
         folder.stat()  # raises if there is nothing
     files = sorted(folder.rglob(_SUFFIX)) if folder.is_dir() else [folder]
+    if not files:
+        raise ValueError(
+            f"{escape(str(folder))}: a folder without recordings ({_SUFFIX}); `emulator record` makes them"
+        )
     texts = []
     for file in files:
         _require_within(file, within)

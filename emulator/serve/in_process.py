@@ -14,6 +14,7 @@ from types import TracebackType
 from emulator.client import EmulatorClient
 from emulator.client.scenario import Source
 from emulator.control.models import ScenarioState
+from emulator.core.clock import Clock
 from emulator.core.json import JSON
 from emulator.core.reply_call import ReplyFunction
 from emulator.generation.vocabulary_files import take_sent_paths
@@ -48,8 +49,9 @@ class LocalEmulator(EmulatorClient):
         loaded: ParsedScenario | None = None,
         seed: int | None = None,
         targets: Targets | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        self._server = _ServerThread(log, loaded, seed, targets or _NO_TARGETS)
+        self._server = _ServerThread(log, loaded, seed, targets or _NO_TARGETS, clock)
         super().__init__(self._server.begin())
 
     def close(self) -> None:
@@ -129,13 +131,19 @@ class _ServerThread:
 
     Args:
         log: file for the access log.
-        loaded: scenario to begin with; ``seed`` overrides its seed.
+        loaded: scenario to begin with; ``seed`` overrides its seed, ``clock`` its clock.
     """
 
     def __init__(
-        self, log: Path | None, loaded: ParsedScenario | None, seed: int | None, targets: Targets = _NO_TARGETS
+        self,
+        log: Path | None,
+        loaded: ParsedScenario | None,
+        seed: int | None,
+        targets: Targets = _NO_TARGETS,
+        clock: Clock | None = None,
     ) -> None:
         self._log = log
+        self._clock = clock
         self.forwarding = Forwarding(targets.forward, targets.record_to) if targets.forward else None
         self.functions = ReplyFunctions()
         self._loaded = loaded or ParsedScenario(BUILT_IN)
@@ -175,6 +183,8 @@ class _ServerThread:
         application = create_application(
             self._loaded, seed=self._seed, forwarding=self.forwarding, functions=self.functions
         )
+        if self._clock is not None:
+            application.runtime.change_clock(self._clock)
         listeners = Listeners(application.runtime, application.control, drain=_DRAIN)
         with _logging(application, self._log):
             await listeners.open(_HOST, number_ports(VENDORS, 0))

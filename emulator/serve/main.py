@@ -16,6 +16,7 @@ from emulator.http.tls import Tls
 from emulator.observability.access_log import configure_logging, write_row, writes_json
 from emulator.observability.spans import Spans
 from emulator.observability.tracing import open_spans
+from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario
 from emulator.serve.application import Application
 from emulator.serve.port_file import PortFile
@@ -97,10 +98,23 @@ def _build_announce(prepared: Prepared, port_file: PortFile) -> Announce:
         else:
             lines = [escape(line) for line in banner(prepared.loaded, prepared.built, urls, prepared.tls)]
         print(*lines, sep="\n", file=sys.stderr, flush=True)
+        if (warning := find_missing_target(prepared.loaded.scenario, settings)) is not None:
+            log.warning("%s", warning)
         if settings.open:
             open_browser(f"{urls['front']}/_emulator/")
 
     return announce
+
+
+def find_missing_target(scenario: Scenario, settings: Settings) -> str | None:
+    """Name the flags that a scenario which forwards calls lacks."""
+    policy = scenario.miss_policy
+    flags = [] if settings.forward else ["--forward VENDOR=URL"]
+    if policy == "record" and settings.record_to is None:
+        flags.append("--record-to FOLDER")
+    if policy not in ("forward", "record") or not flags:
+        return None
+    return f"the scenario has `unmatched: {policy}`, which needs {' '.join(flags)}; without it such calls get 501"
 
 
 def open_browser(url: str) -> None:

@@ -11,6 +11,8 @@ SCENARIO = """version: 1
 keys: [{token: dapi-search, principal: search}]
 rules:
   - {name: rivers, when: {prompt: {contains: rivers}}, faults: [{type: disconnect, after_tokens: 3}]}
+  - {name: hang, when: {prompt: {contains: fog}}, faults: [{type: hang}]}
+  - {name: stops, when: {prompt: {contains: mist}}, sequence: [{faults: [{type: hang, after_tokens: 2}]}]}
   - {name: busy, when: {prompt: {contains: tides}}, error: {kind: rate_limited, retry_after: 9s}}
   - {name: fixed, when: {prompt: {contains: rain}}, latency: {ttft: 2s}, reply: {text: "One.\\nTwo."}}
 limits: [{unit: tokens, amount: 5000, window: 1m}]
@@ -22,10 +24,19 @@ limits: [{unit: tokens, amount: 5000, window: 1m}]
     ("arguments", "says", "never"),
     [
         pytest.param(["Do rivers end?", "--stream"], ["  stream  →  200", "disconnect", "▲ cut here"], [], id="cut"),
-        pytest.param(["What are tides?"], ["→  429 rate_limited", "'busy' matched."], [], id="refused"),
+        pytest.param(
+            ["What are tides?"], ["→  429 rate_limited", "'busy' matched.", "Retry-After: 9\n"], ["-ms"], id="refused"
+        ),
+        pytest.param(["fog?"], ["→  no response", "fault    hang", "until the client gives up"], [], id="a hang"),
+        pytest.param(["mist?", "--stream"], ["→  200", "▲ cut here", "until the client"], [], id="a hang in a stream"),
         pytest.param(["rain?"], ["→  200", "One.\nTwo.", "TTFT     2.000 s", "✗ 'rivers'"], ["\\n"], id="a reply"),
         pytest.param(["hail?", "--vendor", "tgi"], ["tgi  ", "→  200", "The nearest is"], [], id="another vendor"),
-        pytest.param(["hail?", "--model", "databricks-gte-large-en"], ["databricks-gte-large-en"], [], id="a model"),
+        pytest.param(
+            ["hail?", "--model", "databricks-gte-large-en"], ["databricks-gte-large-en"], ["model "], id="a model"
+        ),
+        pytest.param(
+            ["hail?", "--vendor", "tgi", "--model", "gpt-9"], ["tgi has no 'gpt-9': "], [], id="no such model"
+        ),
     ],
 )
 def test_try_prints_outcome_and_reason(
@@ -39,6 +50,23 @@ def test_try_prints_outcome_and_reason(
     out = capsys.readouterr().out
     assert [text for text in says if text not in out] == []
     assert [text for text in never if text in out] == []
+
+
+@pytest.mark.parametrize(
+    ("clock", "waits"),
+    [
+        pytest.param("real", ["Retry-After: 9"], id="real"),
+        pytest.param("frozen", ["Retry-After: 9"], id="frozen"),
+        pytest.param("{scale: 3}", ["Retry-After: 3"], id="faster"),
+        pytest.param("instant", ["Retry-After: 0", "retry-after-ms: 1"], id="instant"),
+    ],
+)
+def test_try_prints_waits_as_clock_of_scenario_announces_them(
+    scenario: Callable[[str], str], clock: str, waits: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["try", "What are tides?", scenario(f"{SCENARIO}clock: {clock}\n")]) == 0
+    shown = [line.split(maxsplit=1) for line in capsys.readouterr().out.split("\n")]
+    assert [rest for name, *rest in filter(None, shown) if name == "wait"] == [[wait] for wait in waits]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Scenarios composed of files, texts, mappings and keys."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -60,8 +61,10 @@ def test_reply_files_are_inlined(tmp_path: Path) -> None:
         compose_here([file], {})
 
 
-def test_missing_file_raises() -> None:
-    with pytest.raises(FileNotFoundError, match=r"none\.yaml"):
+def test_missing_file_is_a_mistake_that_names_the_folder() -> None:
+    with pytest.raises(
+        ScenarioError, match=rf"^none\.yaml: no such file or directory; looked in {re.escape(str(Path.cwd()))}$"
+    ):
         compose_here(["none.yaml"], {})
 
 

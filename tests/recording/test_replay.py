@@ -155,6 +155,8 @@ rules:
     first, second, _ = [each.load() for each in emulator.built.journal.list_calls()[:3]]
     assert [first.completion_tokens, first.sent_tokens, second.sent_tokens] == [6, 6, 3]
     assert first.prompt_tokens == 9
+    assert first.summary == "Replayed from 0001.exchange."
+    assert second.summary == "Replayed from 0001.exchange, as rule 'cut' says."
     assert (await ask(emulator, stream=True, max_tokens=6))[0] == 200
     assert (await ask(emulator, stream=True, max_tokens=6))[0] == 429  # 15 tokens are used
 
@@ -286,6 +288,7 @@ async def test_masked_credentials_match_real_ones(start: Start) -> None:
     ("text", "message"),
     [
         ("replay: {from: missing}", "missing: no such file or directory"),
+        ("replay: {from: empty}", "a folder without recordings (*.exchange)"),
         ("replay: {from: broken}", "expected `exchange 1`"),
         ("replay: {from: ../elsewhere}", "expected a folder in the scenario's folder or below it"),
         ("replay: {from: /etc}", "expected a folder in the scenario's folder or below it"),
@@ -299,6 +302,8 @@ def test_mistakes_in_a_replay_are_located(text: str, message: str, tmp_path: Pat
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "a.exchange").write_text("no exchange")
     (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "0001.exchange").write_text(format_exchange(STREAM))
+    (tmp_path / "empty").mkdir()
     (tmp_path / "linked").symlink_to("/etc")
     file = tmp_path / "scenario.yaml"
     file.write_text(f"version: 1\n{text}\n")

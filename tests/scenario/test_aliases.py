@@ -48,6 +48,24 @@ def test_alias_in_rule_gets_suggestion(rule: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        pytest.param("reply: {error: {kind: overloaded}}", "error belongs beside reply", id="beside"),
+        pytest.param("when: {between: [10s, 20s]}", "between belongs in times, beside when", id="in another"),
+        pytest.param("reply: {ttft: 2s}", "ttft belongs in latency, beside reply", id="by another name"),
+        pytest.param("faults: [{type: hang, latency: {ttft: 1s}}]", "latency belongs beside faults", id="in a list"),
+        pytest.param("when: {limits: 3}", "limits belongs beside rules", id="at the top"),
+        pytest.param("when: {deployments: a}", "did you mean deployment?", id="misspelt, though valid at the top"),
+        pytest.param('reply: "text"', 'expected a mapping, such as {text: "text"}, got a string', id="its text alone"),
+        pytest.param("error: busy", 'expected a mapping, such as {kind: "busy"}, got a string', id="its kind alone"),
+    ],
+)
+def test_key_at_wrong_level_gets_its_place(rule: str, says: str) -> None:
+    rows = rows_of(f"version: 1\nrules:\n  - name: r\n    {rule}\n")
+    assert [row for row in rows if row.endswith(says)] != [], rows
+
+
+@pytest.mark.parametrize(
     ("section", "meant"),
     [
         pytest.param("keys: [{key: abc, principal: x}]", "token", id="key of a credential"),

@@ -93,6 +93,12 @@ from tests.scenario.texts import HEAD, rows_of
             id="duration as a number",
         ),
         pytest.param(
+            "outages: [{name: a, kind: region, between: ['25:00', 1h]}]",
+            "a.yaml:2:45: outages[0].between[0]: expected a time of day from 00:00 to 23:59, such as 09:55 or "
+            '09:55:30, in UTC, got "25:00"',
+            id="no time of day",
+        ),
+        pytest.param(
             "latency: {prefill: 12parsecs}",
             "a.yaml:2:20: latency.prefill: '12parsecs' is not a duration; "
             "write a number with a unit, such as 250ms, 1.5s or 2m",

@@ -66,6 +66,7 @@ C = replace(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
         pytest.param("probability: 1", [CHAT] * 3, "xxx", id="certain"),
         pytest.param("between: [30s, 60s]", at(0, 29.9, 30, 59.9, 60), "..xx.", id="between is half open"),
         pytest.param('between: ["10:00", "10:05"]', day(35999, 36000, 36299, 36300, 122400), ".xx.x", id="every day"),
+        pytest.param("between: [10:00, 10:05]", day(35999, 36000, 36299), ".xx", id="without quotes"),
         pytest.param('between: ["23:59", "00:01:30"]', day(86339, 86340, 0, 89, 90), ".xxx.", id="past midnight"),
         pytest.param(
             "between: [1970-01-02T00:00:00Z, 1970-01-02T02:00:00+01:00]", day(0, 86400, 9e4), ".x.", id="dates"

@@ -33,6 +33,24 @@ async def test_region_fails_between_its_times(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        pytest.param("[09:56, 09:57]", ".x.", id="times of day"),
+        pytest.param("['23:00', '09:55:30']", "x..", id="past midnight"),
+        pytest.param("[2026-11-23T09:56:00Z, 2026-11-23T10:57:00+01:00]", ".x.", id="dates"),
+        pytest.param("[1m, 2m]", ".x.", id="since the start"),
+    ],
+)
+async def test_times_are_those_of_rules(start: Start, between: str, expected: str) -> None:
+    clock = "clock: {kind: frozen, start: 2026-11-23T09:55:00Z}"
+    running = await start(
+        f"version: 1\n{clock}\noutages: [{{name: a, kind: region, between: {between}}}]", vendors=[TOY]
+    )
+    found = await statuses(running, 0, 60, 60)
+    assert "".join("x" if status >= 400 else "." for status in found) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "failing"),
     [
         pytest.param("kind: region, deployments: [other]", 0, id="another region"),
