@@ -714,7 +714,7 @@ class DeploymentsQuery(SessionQuery):
 class ServedDeployment(ResponseModel):
     vendor: str
     name: str = Field(description="What a client asks for.")
-    task: str = Field(description="chat, completions, embeddings, rerank or images.")
+    task: str = Field(description="chat, completions, embeddings, rerank, images, transcription or speech.")
     model: str = Field(description="What the answer's `model` field says.")
     state: str = Field(description="ready, or why it does not answer.")
     context: int | None = Field(description="Tokens of prompt and answer together; null: no bound.")

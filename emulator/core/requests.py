@@ -11,7 +11,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.geometry import Geometry
 from emulator.core.json import JSON
 
-Task = Literal["chat", "completions", "embeddings", "rerank", "images"]
+Task = Literal["chat", "completions", "embeddings", "rerank", "images", "transcription", "speech"]
 
 ANY_OBJECT: JSON = {
     "type": "object",

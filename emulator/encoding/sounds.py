@@ -12,6 +12,7 @@ from struct import error, unpack_from
 _BITRATES = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)  # kbit/s of MPEG-1 layer III
 _ID3_HEAD = 10  # bytes
 _OPUS_RATE = 48_000  # granules a second
+_USUAL_RATE = 4000  # bytes a second of speech; for recordings whose head has no duration
 _MILLION = 1_000_000  # nanoseconds of a time unit of WebM
 _EBML, _EBML_DURATION, _EBML_SCALE = b"\x1a\x45\xdf\xa3", b"\x44\x89", b"\x2a\xd7\xb1"
 
@@ -94,14 +95,14 @@ def _measure_mp4(data: bytes) -> float:
     """Return duration through time scale of the movie header."""
     start = data.index(b"mvhd") + 4
     scale, duration = unpack_from(">IQ", data, start + 20) if data[start] == 1 else unpack_from(">II", data, start + 12)
-    return float(duration / scale)
+    return float(duration / scale) or len(data) / _USUAL_RATE
 
 
 def _measure_webm(data: bytes) -> float:
-    """Return the duration of the segment; 0 for a recording whose end was not known when its head was written."""
+    """Return the duration of the segment; a recorder that writes its head first leaves it out."""
     at, scale_at = data.find(_EBML_DURATION), data.find(_EBML_SCALE)
     if at < 0:
-        return 0.0
+        return len(data) / _USUAL_RATE
     size = data[at + 2] & 0x7F
     (duration,) = unpack_from(">d" if size == 8 else ">f", data, at + 3)
     scale = _MILLION

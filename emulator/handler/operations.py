@@ -18,7 +18,9 @@ _PATHS = (  # how the path of a route ends; the first that matches counts
     ("completions", r"/completions|/generate|/generate_stream|/infer_token"),
     ("embeddings", r"/embeddings|/embed"),
     ("rerank", r"/rerank"),
-    ("images", r"/images/generations"),
+    ("images", r"/images/(?:generations|edits)"),
+    ("transcription", r"/audio/trans(?:criptions|lations)"),
+    ("speech", r"/audio/speech"),
 )
 _MEMBERS = (("chat", "messages"), ("completions", "prompt"), ("completions", "inputs"))  # of routes for several tasks
 _SEVERAL = re.compile(r"/|.*/(?:invocations|vertex)", re.IGNORECASE)

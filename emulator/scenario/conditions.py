@@ -199,7 +199,9 @@ class When(Closed):
         default=None, description="The vendor called.", examples=["databricks", ["azure", "tgi"]]
     )
     deployment: Names | None = Field(default=None, description="What the call addresses.", examples=["llama-*"])
-    task: Names | None = Field(default=None, description="chat, completions, embeddings, rerank or images.")
+    task: Names | None = Field(
+        default=None, description="chat, completions, embeddings, rerank, images, transcription or speech."
+    )
     endpoint: Names | None = Field(default=None, description="Path on the vendor's own port.", examples=["/v1/*"])
     principal: Names | None = Field(default=None, description="Who calls.")
     session: Names | None = Field(default=None, description="The session the call belongs to.")

@@ -170,7 +170,9 @@ class DeploymentEntry(Closed):
 
     vendor: str = Field(min_length=1, description="Who serves it.")
     name: str = Field(min_length=1, description="What clients address.")
-    task: Task | None = Field(default=None, description="chat (default), completions, embeddings, rerank or images.")
+    task: Task | None = Field(
+        default=None, description="chat (default), completions, embeddings, rerank, images, transcription or speech."
+    )
     model: str | None = Field(default=None, description="The answer's `model` field; absent: the deployment's name.")
     context: Positive | None = Field(default=None, description="Tokens of prompt and answer together.")
     max_output: Positive | None = Field(default=None, description="Most tokens of one answer.")

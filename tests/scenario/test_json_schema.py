@@ -293,7 +293,8 @@ def test_schema_uses_only_json_schema_keywords() -> None:
 def test_schema_enumerates_vendors_and_tasks() -> None:
     definitions = json.loads(render_schema())["$defs"]
     names = [*VENDORS]
-    for key, offered in (("vendor", names), ("task", ["chat", "completions", "embeddings", "rerank", "images"])):
+    tasks = ["chat", "completions", "embeddings", "rerank", "images", "transcription", "speech"]
+    for key, offered in (("vendor", names), ("task", tasks)):
         one, several = definitions["When"]["properties"][key]["anyOf"]
         assert one == several["items"]
         assert one["anyOf"][0]["enum"] == offered

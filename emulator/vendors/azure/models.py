@@ -13,6 +13,12 @@ set itself; a scenario's own deployment takes those of the family that its name 
     parameters: name of a parameter set.
     vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; supported unless ``false``.
     speaks: supports audio output.
+    edits: edits images.
+    audio_formats: of a transcript; ``streams``, ``logprobs``: its stream and log-probabilities; ``translates``: the
+        model also translates; ``diarizes``: it names the speakers; ``detects``: it lists the languages.
+    bills: ``seconds`` of sound, or tokens.
+    voices: of a speech model; ``streams``: its speech comes as events, too.
+    container: the model's server validates with pydantic and quotes its errors.
     reasoning: ``field`` or ``inline``: reasoning is in a field of its own or in the content.
     thinks: reasoning is hidden.
     roles: accepted message roles; any, if absent.
@@ -42,6 +48,8 @@ _MODEL_TYPES: Mapping[Task, str] = {
     "embeddings": "embedding",
     "completions": "text-generation",
     "images": "image-generation",
+    "transcription": "speech-to-text",
+    "speech": "text-to-speech",
 }
 _UNKNOWN: Object = {"provider": "Custom"}
 

@@ -1,7 +1,7 @@
 """Admit a request: credential, API version, body, deployment, extra parameters."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from emulator.core.cache import lru
@@ -125,6 +125,7 @@ def parse_request(
     kinds: Collection[Kind] = INFERENCE,
     route: str = "",
     engine: Collection[str] | None = None,
+    read: Callable[[Request, AzureSettings], JSON] = parse_body,
 ) -> ParsedRequest:
     """Find the deployment and read the body: routing by path and headers first, then the content.
 
@@ -133,6 +134,7 @@ def parse_request(
     Args:
         route: name of the route, if it differs from the task.
         engine: as in :func:`validate_place`.
+        read: returns the members of the body.
 
     Raises:
         EmulatedError: an unknown version or name, a deployment of another task, a body that is not JSON.
@@ -140,14 +142,12 @@ def parse_request(
     surface, settings = validate_place(request, service, kinds, engine)
     deployment = _find_addressed(request, surface, service)
     if deployment is not None:
-        profile = service.profiles[deployment.name][settings.profile]
-        _check_route(deployment, profile, task, route)
-        body = parse_body(request, settings)
+        profile = _find_profile(deployment, settings, service, task, route)
+        body = read(request, settings)
     else:
-        body = parse_body(request, settings)
+        body = read(request, settings)
         deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
-        profile = service.profiles[deployment.name][settings.profile]
-        _check_route(deployment, profile, task, route)
+        profile = _find_profile(deployment, settings, service, task, route)
     return ParsedRequest(
         request=request,
         service=service,
@@ -237,10 +237,15 @@ def look_up(service: AzureService, name: str) -> Deployment | None:
     return next((d for d in service.deployments.values() if d.name.casefold() == folded), None)
 
 
-def _check_route(deployment: Deployment, profile: DeploymentProfile, task: Task, route: str) -> None:
+def _find_profile(
+    deployment: Deployment, settings: AzureSettings, service: AzureService, task: Task, route: str
+) -> DeploymentProfile:
+    """Return the profile of a deployment that serves the route and is ready."""
+    profile = service.profiles[deployment.name][settings.profile]
     if deployment.task != task or (profile.api and profile.api != route):
         raise refusals.wrong_route(route or task, deployment.task, deployment.name)
     validate_ready(deployment)
+    return profile
 
 
 def validate_ready(deployment: Deployment) -> Deployment:

@@ -6,6 +6,8 @@ from emulator.core.http import Request
 from emulator.core.vendor import Endpoint, Parsed, Vendor
 from emulator.protocols.openai import messages
 from emulator.vendors.azure import batches, files
+from emulator.vendors.azure.audio.speech import parse_speech
+from emulator.vendors.azure.audio.transcription import parse_transcription, parse_translation
 from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.chat.stored import (
     delete_stored,
@@ -66,6 +68,14 @@ VENDOR = Vendor(
         *_list_endpoints("POST", "/images/embeddings", parse_image_embeddings),
         *_list_endpoints("POST", "/embeddings", parse_embeddings),
         *_list_endpoints("POST", "/images/generations", parse_images),
+        *(
+            Endpoint(method="POST", path=f"/{{prefix:path}}/audio/{route}", parse=parse)
+            for route, parse in (
+                ("transcriptions", parse_transcription),
+                ("translations", parse_translation),
+                ("speech", parse_speech),
+            )
+        ),
         *_list_endpoints("GET", "/info", parse_info),
         *(
             Endpoint(method="GET", path=f"{base}{route}", parse=parse)

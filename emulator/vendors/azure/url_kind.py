@@ -22,6 +22,7 @@ INFERENCE: frozenset[Kind] = frozenset({"root", "models", "endpoint", "deploymen
 """Kinds of URLs that serve chat, completions and embeddings."""
 _WITH_ENGINE: frozenset[Kind] = frozenset({"root", "endpoint"})
 RESPONSES: frozenset[Kind] = frozenset({"v1", "dated"})
+AUDIO: frozenset[Kind] = frozenset({"v1", "deployment"})
 
 _PROJECT = "(?:api/projects/[^/]+/)?"
 _BASES = (

@@ -12,7 +12,8 @@ import yaml
 from emulator.vendors.openvino.routes import VENDOR
 from tests.http_client import Running
 from tests.untyped_json import JSON
-from tests.vendors.openvino.media.forms import HEADERS, WAV, make_form
+from tests.vendors.forms import HEADERS, make_form
+from tests.vendors.openvino.media.forms import WAV
 
 _ROOT = Path(__file__).parents[3]
 _PAGE = (_ROOT / "docs" / "openvino.md").read_text(encoding="utf-8")

@@ -11,7 +11,8 @@ from emulator.core.vendor import InferenceCall
 from emulator.encoding.sounds import is_wav, measure_mp3, measure_wav
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request
-from tests.vendors.openvino.media.forms import HEADERS, MP3, WAV, Part, make_form
+from tests.vendors.forms import HEADERS, Part, make_form
+from tests.vendors.openvino.media.forms import MP3, WAV
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, Refusal, failure, make_server
 from tests.vendors.openvino.plans import join_writes, render, say
 

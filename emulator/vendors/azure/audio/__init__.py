@@ -1,0 +1,1 @@
+"""``/audio/…``: transcribe and translate sounds, speak texts."""
