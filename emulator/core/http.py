@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from enum import IntFlag
-from typing import TypeVar, overload
+
+from multidict import CIMultiDict
 
 from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, check_json, parse_json
 
 Headers = tuple[tuple[str, str], ...]
-D = TypeVar("D")
 
 
 class _Empty(dict[str, str]):
@@ -140,45 +140,18 @@ class Request:
         return self.headers.whole if isinstance(self.headers, _LimitedHeaders) else self.headers
 
 
-class _LimitedHeaders(Mapping[str, str]):
-    """View of a request's headers that hides all but the given names."""
+class _LimitedHeaders(CIMultiDict[str]):
+    """Those of a request's headers that have the given names; ``whole``: all."""
 
-    __slots__ = ("_names", "whole")
+    __slots__ = ("whole",)
 
     def __init__(self, whole: Mapping[str, str], names: frozenset[str]) -> None:
+        super().__init__([(name, value) for name, value in whole.items() if name.lower() in names])
         self.whole = whole
-        self._names = names
-
-    def __getitem__(self, name: str) -> str:
-        if name.lower() not in self._names:
-            raise KeyError(name)
-        return self.whole[name]
-
-    @overload
-    def get(self, name: str, /) -> str | None: ...
-
-    @overload
-    def get(self, name: str, default: str, /) -> str: ...
-
-    @overload
-    def get(self, name: str, default: D, /) -> str | D: ...
-
-    def get(self, name: str, default: D | None = None, /) -> str | D | None:
-        """Return a header; faster than ``Mapping.get``, which catches a ``KeyError``."""
-        return self.whole.get(name, default) if name.lower() in self._names else default
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.lower() in self._names and name in self.whole
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self.whole if name.lower() in self._names)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 def limit_headers(headers: Mapping[str, str], names: frozenset[str]) -> Mapping[str, str]:
-    """Return a view that hides all headers but the named ones (lower case), as :meth:`Request.limited_to` does."""
+    """Return the named headers (lower case), as :meth:`Request.limited_to` does."""
     return _LimitedHeaders(headers, names)
 
 

@@ -31,6 +31,7 @@ class RequestTarget:
 
     Fields:
         path: without the prefixes of session and vendor; ``base_url``: with them.
+        written_query: as the fingerprint has it.
         headers: without the session suffix of credentials; ``visible``: those that parsers may read.
         encoding: the Content-Encoding header.
         overrides: there are ``x-emulator-*`` headers.
@@ -42,6 +43,7 @@ class RequestTarget:
     method: str
     path: str
     query: Mapping[str, str]
+    written_query: str
     headers: Mapping[str, str]
     params: Mapping[str, str]
     base_url: str

@@ -1,6 +1,6 @@
 """Parse a request: body, principal, endpoint; requests that repeat are parsed once."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -86,6 +86,7 @@ class RequestParser:
             method=request.method,
             path=request.path,
             query=query,
+            written_query=write_query(query),
             headers=headers,
             params=params,
             base_url=request.base_url,
@@ -116,7 +117,7 @@ class RequestParser:
         if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
             await self._load_documents(request)
         cached = None if request.documents else self._cache.find(target.place, request)
-        context.fingerprint = await self._compute_fingerprint(request) if cached is None else cached.fingerprint
+        context.fingerprint = await self._compute_fingerprint(context) if cached is None else cached.fingerprint
         if self._emulator.defers_key and endpoint is not None:
             call = await self._parse_without_key(endpoint, context) if cached is None else cached.call
             if call is not None:
@@ -178,16 +179,17 @@ class RequestParser:
         if not request.documents and isinstance(parsed, InferenceCall):
             self._cache.remember(context.target.place, request, context.fingerprint, parsed)
 
-    async def _compute_fingerprint(self, request: Request) -> bytes:
+    async def _compute_fingerprint(self, context: RequestContext) -> bytes:
+        vendor, request, query = self._vendor.name, context.request, context.target.written_query
         if len(request.body) <= INLINE_BYTES:
-            return compute_fingerprint(self._vendor.name, request)
-        return await run_in_thread(compute_fingerprint, self._vendor.name, request)
+            return compute_fingerprint(vendor, request, query)
+        return await run_in_thread(compute_fingerprint, vendor, request, query)
 
     async def name(self, context: RequestContext) -> None:
         """Assign the key of a request that was refused early."""
         request = context.request
         if not context.fingerprint:
-            context.fingerprint = await self._compute_fingerprint(request)
+            context.fingerprint = await self._compute_fingerprint(context)
         request.unread_collection = ""
         await self._emulator.name(request, context.fingerprint)
 
@@ -198,8 +200,16 @@ class RequestParser:
             return endpoint.parse(request, self._service)
 
 
-def compute_fingerprint(vendor: str, request: Request) -> bytes:
-    """Return the fingerprint of a request, which leaves out headers, session and the order of JSON keys."""
+def write_query(query: Mapping[str, str]) -> str:
+    """Return a query as the fingerprint has it, in the order of its keys."""
+    return "&".join(sorted([f"{key}={value}" for key, value in query.items()])) if query else ""
+
+
+def compute_fingerprint(vendor: str, request: Request, query: str) -> bytes:
+    """Return the fingerprint of a request, which leaves out headers, session and the order of JSON keys.
+
+    ``query``: of :func:`write_query`.
+    """
     body, written = request.body, None
     if 0 < len(body) <= _MAX_CANONICAL_BODY:
         try:
@@ -209,7 +219,6 @@ def compute_fingerprint(vendor: str, request: Request) -> bytes:
             pass
     elif body:
         body = blake2b(body).digest()
-    query = "&".join(sorted([f"{k}={v}" for k, v in request.query.items()])) if request.query else ""
     before, after = _encode_surroundings(vendor, request.method, request.path, query, request.principal)
     return derive_key_from_bytes(b"%b%b%b" % (before, written or ascii(body).encode(), after))
 

@@ -79,7 +79,7 @@ class Emulator:
         self.defers_key = self._is_bounded and not ruled and self._local is None
         self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets
-        self.searches_in_part = self._matcher.searches_in_part
+        self.max_searched = self._matcher.max_searched
 
     def name_now(self, request: Request, fingerprint: bytes) -> bool:
         """Do :meth:`name` without waiting; return false if the store is remote."""
@@ -149,7 +149,8 @@ class Emulator:
             await control.acquire(admission, call, since_start, latency.load)
         try:
             plan = await self.plan(call, match, request.key, now, admission, repeated)
-            await control.set_expected_end(admission, now - self.started + plan.due)
+            if admission.shares.has_places:
+                await control.set_expected_end(admission, now - self.started + plan.due)
         except BaseException:
             await control.release(admission, None, self.clock.now() - self.started)
             raise

@@ -84,7 +84,7 @@ class CallRecorder:
         emulator = self._emulator
         if emulator.reads_secrets or (request.documents and not self._is_local):
             return True
-        return emulator.searches_in_part(len(request.body))
+        return len(request.body) > emulator.max_searched
 
     def close(self, context: RequestContext, *, left: bool) -> CallRecord:
         """Finalise the record when the connection is done; ``left``: the client disconnected early."""

@@ -23,6 +23,19 @@ Select = Callable[[str, str, str], Sequence[Quota]]
 """Function of vendor, deployment and principal that returns the quotas that apply."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """Shares of quotas that the calls of one caller are charged to.
+
+    Fields:
+        rows: of each share quota, scope and number of its unit.
+        has_places: some limit the number of calls at the same time.
+    """
+
+    rows: Sequence[tuple[Quota, str, int]]
+    has_places: bool
+
+
 @dataclass(slots=True, eq=False)
 class Ticket:
     """Charges and slot that a call holds while it runs.
@@ -30,6 +43,7 @@ class Ticket:
     Fields:
         ticket: identifies the charges in the store.
         prompt_tokens: of all prompts of the call.
+        charges: one per share.
         balances: one per charge, after it.
         slot: ``None`` if the deployment has no concurrency limit.
     """
@@ -37,6 +51,7 @@ class Ticket:
     session: str
     ticket: bytes
     prompt_tokens: int
+    shares: Shares
     charges: Sequence[Charge] = ()
     balances: Sequence[Balance] = ()
     slot: Slot | None = None
@@ -65,11 +80,13 @@ class AdmissionController:
         session, deployment = request.session, call.deployment
         shares = self._find_shares(deployment.vendor, deployment.name, request.principal, call.quotas)
         prompt = sum(call.prompt_tokens)
-        ticket = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), prompt)
-        if shares:
+        ticket = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), prompt, shares)
+        if shares.rows:
             output = count_reserved_output(call)
             costs, least = (1, prompt, output, prompt + output, 1), (1, prompt, 0, prompt, 0)
-            charges = ticket.charges = [Charge(quota, scope, costs[unit], least[unit]) for quota, scope, unit in shares]
+            charges = ticket.charges = [
+                Charge(quota, scope, costs[unit], least[unit]) for quota, scope, unit in shares.rows
+            ]
             if identity is not None:
                 request.attempt, ticket.balances = await self._state.admit(
                     session, ATTEMPTS, identity, ticket.ticket, charges, now, request.unread_collection
@@ -104,10 +121,8 @@ class AdmissionController:
         return self._slots
 
     async def set_expected_end(self, ticket: Ticket, end: float) -> None:
-        """Set when the call is expected to end, for the ``Retry-After`` of calls that a concurrency quota refuses."""
-        for charge in ticket.charges:
-            if charge.quota.unit == "concurrency":
-                return await self._state.set_expected_end(ticket.session, ticket.ticket, end)
+        """Set when a call that takes a place is expected to end, for the ``Retry-After`` of calls that get none."""
+        await self._state.set_expected_end(ticket.session, ticket.ticket, end)
 
     async def release(self, ticket: Ticket, output_tokens: int | None, now: float) -> None:
         """Settle the charges of a call that has ended, and free its slot.
@@ -116,28 +131,25 @@ class AdmissionController:
         """
         if ticket.slot is not None:
             self._slots.release(ticket.slot, now)
-        charges = ticket.charges
-        if charges:
+        if ticket.charges:
             if output_tokens is None:
-                costs = [0] * len(charges)
+                costs = [0] * len(ticket.charges)
             else:
                 prompt = ticket.prompt_tokens
                 true = (1, prompt, output_tokens, prompt + output_tokens, 0)
-                costs = [true[_UNITS[charge.quota.unit]] for charge in charges]
+                costs = [true[unit] for _, _, unit in ticket.shares.rows]
             if self._local is not None:
                 self._local.settle_now(ticket.session, ticket.ticket, costs, now)
             else:
                 await self._state.settle(ticket.session, ticket.ticket, costs, now)
 
 
-def _list_shares(
-    select: Select, vendor: str, deployment: str, principal: str, quotas: tuple[Quota, ...]
-) -> Sequence[tuple[Quota, str, int]]:
-    """Return the quotas that a call is charged to, each with the scope of its share and the number of its unit."""
+def _list_shares(select: Select, vendor: str, deployment: str, principal: str, quotas: tuple[Quota, ...]) -> Shares:
+    """Return the shares that a call is charged to; ``quotas``: its own."""
     scopes = {"principal": principal, "deployment": f"{vendor}/{deployment}", None: ""}
-    return [
-        (quota, scopes[quota.per], _UNITS[quota.unit]) for quota in (*select(vendor, deployment, principal), *quotas)
-    ]
+    found = (*select(vendor, deployment, principal), *quotas)
+    rows = [(quota, scopes[quota.per], _UNITS[quota.unit]) for quota in found]
+    return Shares(rows, any(quota.unit == "concurrency" for quota in found))
 
 
 def count_reserved_output(call: InferenceCall) -> int:

@@ -30,7 +30,7 @@ from emulator.scenario.matchers import (
 from emulator.scenario.models import Rule, Scenario, Times
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome, Share
 from emulator.scenario.redaction import reads_secret, redact_found, redact_wanted
-from emulator.scenario.regex import is_cut_short, takes_long
+from emulator.scenario.regex import find_max_quick, find_max_searched
 
 __all__ = ["UNMATCHED", "Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
 
@@ -227,7 +227,9 @@ class _Candidates:
 class RuleMatcher:
     """Compiled rules of one scenario.
 
-    ``reads_secrets``: a rule matches credentials, so a result cannot be explained once they are redacted.
+    Fields:
+        reads_secrets: a rule matches credentials, so a result cannot be explained once they are redacted.
+        max_searched: characters up to which every text of a request is searched to its end.
     """
 
     def __init__(self, scenario: Scenario, *, by_hash: bool = False) -> None:
@@ -236,7 +238,9 @@ class RuleMatcher:
         self._rules = tuple(
             _compile(position, rule, key, by_hash=by_hash) for position, rule in enumerate(scenario.rules)
         )
-        self._searches = sum(count_searches(compiled.checks) for compiled in self._rules)
+        searches = sum(count_searches(compiled.checks) for compiled in self._rules)
+        self.max_searched = find_max_searched(searches)
+        self._max_inline = min(INLINE_BYTES, find_max_quick(searches))
         self._by_address: dict[tuple[str | bool, ...], _Candidates] = {}
         self._group = lru_cache(_MAX_ADDRESSES)(_Candidates)  # most addresses have the same rules
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
@@ -248,7 +252,7 @@ class RuleMatcher:
         """
         counts: dict[str, int] = {}
         holding: Iterable[_Compiled] = self._at_address(attributes).find_holding(attributes)
-        if attributes.body_bytes > INLINE_BYTES or takes_long(self._searches, attributes.body_bytes):
+        if attributes.body_bytes > self._max_inline:
             holding = await run_in_thread(list, holding)
         for compiled in holding:
             rule, ordinal = compiled.rule, 0
@@ -258,10 +262,6 @@ class RuleMatcher:
             if compiled.find_failed_time(ordinal, attributes) is None:
                 return Match(rule, _resolve(rule, ordinal), counts)
         return Match(counts=counts) if counts else UNMATCHED
-
-    def searches_in_part(self, characters: int) -> bool:
-        """Return whether a text of a request of this length may be searched in its first part only."""
-        return bool(self._searches) and is_cut_short(self._searches, characters)
 
     def explain(self, attributes: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
         """Return the result of each rule up to the one that matched, without counting."""

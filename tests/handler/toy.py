@@ -124,6 +124,7 @@ def make_target(request: Request) -> RequestTarget:
         method=request.method,
         path=request.path,
         query=request.query,
+        written_query="",
         headers=request.headers,
         params=request.params,
         base_url=request.base_url,
