@@ -95,8 +95,8 @@ async def test_store_refuses_machine_with_large_clock_skew(server_url: str, ahea
             await store.start_namespace("world", 1.0)
     else:
         await store.start_namespace("world", 1.0)
-        assert abs(store.bus.skew - skew) < 0.2
-        assert abs(store.bus.now() - time.time() + skew) < 0.2
+        assert abs(store.bus.skew - skew) < 0.45
+        assert abs(store.bus.now() - time.time() + skew) < 0.45
     await store.close()
 
 
@@ -114,7 +114,7 @@ async def test_heartbeat_detects_clock_skew_repeatedly(
     for _ in range(2):
         moved.ahead = 5.0
         await guard.heartbeat()
-        assert abs(guard.health.skew + 5.0) < 0.2
+        assert abs(guard.health.skew + 5.0) < 0.45
         assert not guard.health.up
     if loss == "refuse":
         with pytest.raises(EmulatedError) as refused:
@@ -124,7 +124,7 @@ async def test_heartbeat_detects_clock_skew_repeatedly(
         assert await state.count("", "rule", b"a") == 0
     moved.ahead = -0.5
     assert await guard.heartbeat()
-    assert abs(store.bus.now() - time.time() + 0.5) < 0.2
+    assert abs(store.bus.now() - time.time() + 0.5) < 0.45
     assert await state.count("", "rule", b"a") == 3
     assert (guard.health.up, guard.health.losses) == (True, 1)
     said = [record.message for record in caplog.records]
