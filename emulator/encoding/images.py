@@ -1,4 +1,4 @@
-"""Draw small PNG, JPEG and WebP images from a key."""
+"""Draw small PNG, JPEG and WebP images from a key, and read the size of image files."""
 
 import struct
 import zlib
@@ -8,6 +8,8 @@ from emulator.core.rng import draw_integer
 
 _FIELDS = 8  # fields of one colour along each side of a PNG
 _COLOURS = 4
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)  # JPEG markers in the range of frame markers
 
 
 def draw_png(key: bytes, width: int, height: int) -> bytes:
@@ -88,3 +90,49 @@ def draw_webp(key: bytes, width: int, height: int) -> bytes:
 
 
 PAINTERS: Mapping[str, Callable[[bytes, int, int], bytes]] = {"png": draw_png, "jpeg": draw_jpeg, "webp": draw_webp}
+
+
+def measure_picture(data: bytes) -> tuple[int, int] | None:
+    """Return width and height in pixels of a PNG, GIF, BMP or JPEG file; ``None`` if they cannot be read."""
+    try:
+        if data.startswith(_SIGNATURE):
+            width, height = struct.unpack_from(">II", data, 16)
+        elif data.startswith(b"GIF8"):
+            width, height = struct.unpack_from("<HH", data, 6)
+        elif data.startswith(b"BM"):
+            width, height = struct.unpack_from("<ii", data, 18)
+        else:
+            width, height = _measure_jpeg(data)
+    except struct.error:
+        return None
+    return width, abs(height)  # a BMP file with rows from the top has a negative height
+
+
+def _measure_jpeg(data: bytes) -> tuple[int, int]:
+    position = 2
+    while True:
+        marker, length = struct.unpack_from(">HH", data, position)
+        if 0xFFC0 <= marker <= 0xFFCF and marker not in _NO_FRAMES:
+            height, width = struct.unpack_from(">HH", data, position + 5)
+            return width, height
+        position += 2 + length
+
+
+def measure_webp(data: bytes) -> tuple[int, int] | None:
+    """Return width and height in pixels of a WebP file; ``None`` if they cannot be read.
+
+    Source: RFC 9649: lossless, lossy and extended files.
+    """
+    kind = data[12:16] if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else b""
+    try:
+        if kind == b"VP8L":
+            (bits,) = struct.unpack_from("<I", data, 21)
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        if kind == b"VP8 ":
+            width, height = struct.unpack_from("<HH", data, 26)
+            return width & 0x3FFF, height & 0x3FFF
+        if kind == b"VP8X" and len(data) >= 30:
+            return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    except struct.error:
+        return None
+    return None

@@ -206,7 +206,7 @@ def write_query(query: Mapping[str, str]) -> str:
 
 
 def compute_fingerprint(vendor: str, request: Request, query: str) -> bytes:
-    """Return the fingerprint of a request, which leaves out headers, session and the order of JSON keys.
+    """Return the fingerprint of a request, which leaves out headers, session, order of JSON keys, and boundaries.
 
     ``query``: of :func:`write_query`.
     """
@@ -216,11 +216,17 @@ def compute_fingerprint(vendor: str, request: Request, query: str) -> bytes:
             body = canonical_json(request.json())
             written = _encode_ascii(body)
         except (ValueError, RecursionError):
-            pass
+            body = _drop_boundary(body)
     elif body:
-        body = blake2b(body).digest()
+        body = blake2b(_drop_boundary(body)).digest()
     before, after = _encode_surroundings(vendor, request.method, request.path, query, request.principal)
     return derive_key_from_bytes(b"%b%b%b" % (before, written or ascii(body).encode(), after))
+
+
+def _drop_boundary(body: bytes) -> bytes:
+    """Return a form without its boundary, which clients draw anew for each request; other bodies as they are."""
+    boundary, found, _ = body.partition(b"\r\n") if body.startswith(b"--") else (b"", b"", b"")
+    return body.replace(boundary, b"--") if found else body
 
 
 def _encode_ascii(body: bytes) -> bytes | None:

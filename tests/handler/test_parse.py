@@ -58,3 +58,13 @@ def test_fingerprint_of_long_body_uses_its_digest() -> None:
     assert fingerprint(ask(body)) == derive_key(
         "vendor", "POST", "/a'b/%b", "", blake2b(body).digest(), "who's \\ there"
     )
+
+
+def test_fingerprint_ignores_boundary_of_form() -> None:
+    def form(boundary: str, text: str) -> bytes:
+        head = 'Content-Disposition: form-data; name="a"'
+        return f"--{boundary}\r\n{head}\r\n\r\n{text}\r\n--{boundary}--\r\n".encode()
+
+    one, other, changed = (fingerprint(ask(form(*each))) for each in ("xA", "yA", "xB"))
+    assert one == other != changed
+    assert fingerprint(ask(b"--a")) != fingerprint(ask(b"--b"))

@@ -103,7 +103,7 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
     known = type(wire).model_fields
     if parse_extras(parsed, known, ()) and openai:
         raise refusals.unrecognized([name for name in parsed.fields if name not in known])
-    _validate_fields(wire, parsed)
+    validate_fields(wire, parsed)
     count = wire.n or 1
     prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=(wire.prompt,)), parsed.deployment)
     return InferenceCall(
@@ -122,8 +122,10 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
     )
 
 
-def _validate_fields(wire: ImageRequest, parsed: ParsedRequest) -> None:
+def validate_fields(wire: ImageRequest, parsed: ParsedRequest) -> None:
+    """Raise for fields that contradict one another or that the model lacks."""
     if isinstance(wire, OpenAIImageRequest):
+        _validate_size(parsed)
         is_dalle = parsed.profile.model.startswith("dall-e")
         given = next((name for name in _GPT_FIELDS if is_dalle and getattr(wire, name) is not None), None)
         if given is not None:
@@ -140,14 +142,30 @@ def _validate_fields(wire: ImageRequest, parsed: ParsedRequest) -> None:
             raise refusals.contradicts(text, "n", "invalid_value")
 
 
+def _validate_size(parsed: ParsedRequest) -> None:
+    """Raise for a size that the model lacks."""
+    given, sizes = parsed.fields.get("size"), parsed.profile.traits.get("sizes")
+    if isinstance(given, str) and isinstance(sizes, list) and given not in sizes:
+        listed = ", ".join(f"'{size}'" for size in sizes[:-1])
+        text = f"Invalid value: '{given}'. Supported values are: {listed}, and '{sizes[-1]}'."
+        raise refusals.contradicts(text, "size", "invalid_value")
+
+
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImageCodec:
-    """Codec of images, which are drawn from the key of the plan."""
+    """Codec of images, which are drawn from the key of the plan.
+
+    Fields:
+        seen: tokens of the images in the request.
+        event: first part of the names of events.
+    """
 
     profile: DeploymentProfile
     wire: ImageRequest
     size: tuple[int, int]
     count: int
+    seen: int = 0
+    event: str = "image_generation"
 
     def render(self, plan: Plan, request: Request) -> Response:
         body = self._shape_openai(plan, request) if isinstance(self.wire, OpenAIImageRequest) else self._shape(plan)
@@ -170,7 +188,7 @@ class ImageCodec:
         yield plan.due, whole, 0, FINISH | USAGE
 
     def _event(self, kind: str, plan: Plan, fields: Object) -> bytes:
-        name = f"image_generation.{kind}"
+        name = f"{self.event}.{kind}"
         event: Object = {"type": name, "created_at": int(plan.created), **fields}
         return b"event: %b\n" % name.encode() + encode_event(event)
 
@@ -213,7 +231,7 @@ class ImageCodec:
             "size": f"{width}x{height}",
             "usage": {
                 "input_tokens": tokens,
-                "input_tokens_details": {"image_tokens": 0, "text_tokens": tokens},
+                "input_tokens_details": {"image_tokens": self.seen, "text_tokens": tokens - self.seen},
                 "output_tokens": output,
                 "total_tokens": tokens + output,
             },

@@ -13,7 +13,7 @@ set itself; a scenario's own deployment takes those of the family that its name 
     parameters: name of a parameter set.
     vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; supported unless ``false``.
     speaks: supports audio output.
-    edits: edits images.
+    edits: edits images. ``sizes``: of its images; any, if absent.
     audio_formats: of a transcript; ``streams``, ``logprobs``: its stream and log-probabilities; ``translates``: the
         model also translates; ``diarizes``: it names the speakers; ``detects``: it lists the languages.
     bills: ``seconds`` of sound, or tokens.

@@ -19,6 +19,7 @@ from emulator.vendors.azure.chat.stored import (
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
+from emulator.vendors.azure.image_edits import parse_edit
 from emulator.vendors.azure.images import fetch_image, parse_images
 from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger
 from emulator.vendors.azure.management.entra import describe_instance, describe_tenant, list_keys, parse_token
@@ -68,6 +69,7 @@ VENDOR = Vendor(
         *_list_endpoints("POST", "/images/embeddings", parse_image_embeddings),
         *_list_endpoints("POST", "/embeddings", parse_embeddings),
         *_list_endpoints("POST", "/images/generations", parse_images),
+        Endpoint(method="POST", path="/{prefix:path}/images/edits", parse=parse_edit),
         *(
             Endpoint(method="POST", path=f"/{{prefix:path}}/audio/{route}", parse=parse)
             for route, parse in (

@@ -22,7 +22,8 @@ INFERENCE: frozenset[Kind] = frozenset({"root", "models", "endpoint", "deploymen
 """Kinds of URLs that serve chat, completions and embeddings."""
 _WITH_ENGINE: frozenset[Kind] = frozenset({"root", "endpoint"})
 RESPONSES: frozenset[Kind] = frozenset({"v1", "dated"})
-AUDIO: frozenset[Kind] = frozenset({"v1", "deployment"})
+OPENAI: frozenset[Kind] = frozenset({"v1", "deployment"})
+"""Kinds of URLs that serve sounds and edits of images."""
 
 _PROJECT = "(?:api/projects/[^/]+/)?"
 _BASES = (

@@ -29,7 +29,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import parse_request
-from emulator.vendors.azure.url_kind import AUDIO
+from emulator.vendors.azure.url_kind import OPENAI
 
 _TYPES = {
     "mp3": "audio/mpeg",
@@ -62,7 +62,7 @@ class SpeechRequest(WireModel):
 
 def parse_speech(request: Request, service: AzureService) -> InferenceCall:
     """``POST /audio/speech``: a text to speak; a rule's reply is spoken in its place."""
-    parsed = parse_request(request, service, "speech", AUDIO)
+    parsed = parse_request(request, service, "speech", OPENAI)
     profile = parsed.profile
     wire = validate_fields(SpeechRequest, parsed.body, profile)
     if isinstance(wire.voice, dict):

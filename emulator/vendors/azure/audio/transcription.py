@@ -39,7 +39,7 @@ from emulator.vendors.azure.forms import read_form, read_members
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import ParsedRequest, parse_request
-from emulator.vendors.azure.url_kind import AUDIO
+from emulator.vendors.azure.url_kind import OPENAI
 
 _FORMATS = ("json", "text", "srt", "verbose_json", "vtt", "diarized_json")
 _TEXT_TYPE = ("Content-Type", "text/plain; charset=utf-8")
@@ -89,7 +89,7 @@ def _parse(request: Request, service: AzureService, kind: str, model: type[Trans
         forms.append(read_form(request))
         return read_members(forms[0])
 
-    parsed = parse_request(request, service, "transcription", AUDIO, kind, read=read)
+    parsed = parse_request(request, service, "transcription", OPENAI, kind, read=read)
     profile = parsed.profile
     if kind == "translation" and not profile.traits.get("translates"):
         raise refusals.wrong_route(kind, "transcription", profile.model)

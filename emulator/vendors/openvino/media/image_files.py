@@ -1,14 +1,13 @@
-"""Write deterministic PNG files, and read the size of image files."""
+"""Write deterministic PNG files."""
 
 from __future__ import annotations
 
 import hashlib
-from struct import error, pack, unpack_from
+from struct import pack
 from zlib import adler32, crc32
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _STORED = 65535  # maximum bytes of a stored block
-_NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)  # JPEG markers in the range of frame markers
 _TILE = 32  # pixels; width of a stripe
 
 
@@ -42,29 +41,3 @@ def _store(data: bytes) -> bytes:
         last = start + _STORED >= len(data)
         blocks.append(pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block)
     return b"\x78\x01" + b"".join(blocks) + pack(">I", adler32(data))
-
-
-def measure_picture(data: bytes) -> tuple[int, int] | None:
-    """Return width and height in pixels of a PNG, GIF, BMP or JPEG file; ``None`` if they cannot be read."""
-    try:
-        if data.startswith(_SIGNATURE):
-            width, height = unpack_from(">II", data, 16)
-        elif data.startswith(b"GIF8"):
-            width, height = unpack_from("<HH", data, 6)
-        elif data.startswith(b"BM"):
-            width, height = unpack_from("<ii", data, 18)
-        else:
-            width, height = _measure_jpeg(data)
-    except error:
-        return None
-    return width, abs(height)  # a BMP file with rows from the top has a negative height
-
-
-def _measure_jpeg(data: bytes) -> tuple[int, int]:
-    position = 2
-    while True:
-        marker, length = unpack_from(">HH", data, position)
-        if 0xFFC0 <= marker <= 0xFFCF and marker not in _NO_FRAMES:
-            height, width = unpack_from(">HH", data, position + 5)
-            return width, height
-        position += 2 + length

@@ -14,10 +14,11 @@ from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
+from emulator.encoding.images import measure_picture
 from emulator.encoding.multipart import Form
 from emulator.vendors.openvino.chat.media import is_picture
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.image_files import draw_png, measure_picture
+from emulator.vendors.openvino.media.image_files import draw_png
 from emulator.vendors.openvino.media.options import TEXTS, Options, parse_options, take_member, take_text
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import ParsedRequest
