@@ -202,6 +202,7 @@ class CompletionRequest:
     """Request to continue prompts, each a text or its token ids.
 
     Fields:
+        limits: maximum tokens of the answer to each prompt, where they differ; ``sampling`` has the largest.
         raw: apply no chat template to the prompts.
         known: fixed answer of the deployment; cut, counted and paced like any other text.
         schema: JSON Schema of the answer; with ``bare``, of the string that is the text of the answer.
@@ -209,6 +210,7 @@ class CompletionRequest:
 
     prompts: tuple[str | tuple[int, ...], ...]
     sampling: Sampling = Sampling()
+    limits: tuple[int, ...] = ()
     raw: bool = True
     media: int = 0
     known: str | None = None

@@ -299,6 +299,17 @@ class Endpoint(Generic[S, H]):
     is_stateful: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodLimit(Generic[S, H]):
+    """Methods that the HTTP parser of a vendor's server accepts, and its response to any other.
+
+    ``parse`` returns the response, which precedes credentials and routes.
+    """
+
+    methods: frozenset[str]
+    parse: Callable[[Request, Service[S, H]], Parsed]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane(Generic[S, H]):
     """Endpoints of a vendor that have a listener of their own; port 0 takes a free port."""
@@ -325,8 +336,10 @@ class Vendor(Generic[S, H]):
         body_limit: maximum bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
         lower_case: framing headers (``content-length``, …) are written in lower case.
+        announces_close: returns whether responses have ``Connection: close`` where the client asked to close.
         phrases: reason phrases of statuses that differ from the usual ones.
         literal_paths: a path with percent-encoded characters is none of the vendor's.
+        method_limit: methods that the server's HTTP parser accepts; ``None``: any token, as its routes decide.
         relevant_headers: request headers that parsing depends on; all others are hidden from parsers.
         is_stateful: every endpoint is stateful.
         provider: returns the OpenTelemetry provider name of a path, if it differs from ``name``.
@@ -346,8 +359,10 @@ class Vendor(Generic[S, H]):
     body_limit: int = 64 * 1024**2
     date: bool = True
     lower_case: bool = False
+    announces_close: Callable[[S], bool] = lambda settings: True
     phrases: Mapping[int, str] = field(default_factory=dict)
     literal_paths: bool = False
+    method_limit: MethodLimit[S, H] | None = None
     relevant_headers: tuple[str, ...] = ()
     is_stateful: bool = False
     extra_listeners: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}

@@ -77,9 +77,10 @@ def generate(
         prompts = [(text, derive_key(seed, "text", text, *variation)) for text in texts]
     choices = []
     for position, (prompt, prompt_key) in enumerate(prompts):
+        bounded = _limit(request, position)
         for number in range(sampling.n):
             key = prompt_key if number == 0 or sampling.greedy else derive_key(prompt_key, number)
-            choices.append(_write_choice(request, prompt, key, tokenizer, reply, position))
+            choices.append(_write_choice(bounded, prompt, key, tokenizer, reply, position))
     details: tuple[PromptTokens, ...] = ()
     if sampling.prompt_details:
         details = tuple(_read_prompt(text, tokenizer, key) for text, key in prompts)
@@ -87,6 +88,13 @@ def generate(
     if reply is not None and reply.usage:
         usage = replace(usage, **reply.usage)
     return Content(usage, tuple(choices), details)
+
+
+def _limit(request: ChatRequest | CompletionRequest, position: int) -> ChatRequest | CompletionRequest:
+    """Return the request with the maximum tokens of the answer to one of its prompts."""
+    if isinstance(request, CompletionRequest) and request.limits:
+        return replace(request, sampling=replace(request.sampling, max_tokens=request.limits[position]))
+    return request
 
 
 def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from weakref import WeakMethod
 
 from emulator.core.cancellation import CancellableResponse
@@ -86,6 +86,10 @@ class VendorApp:
         self._journal = journal
         self.open: set[RequestContext] = set()
 
+    @cached_property
+    def _announces_close(self) -> bool:
+        return self.vendor.announces_close(self.service.settings)
+
     def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> RequestTarget:
         """Return what the requests with this head have in common."""
         if self.vendor.literal_paths and "%" in (written := head.target.partition("?")[0]):
@@ -99,6 +103,7 @@ class VendorApp:
         context = self._receive(target)
         clock, on_complete = self.emulator.clock, self._recorder.record
         writer = ResponseWriter(self.vendor, clock, self._closing, http, context, on_complete=on_complete)
+        writer.announces_close = self._announces_close
         self._metrics.running += 1
         self.open.add(context)
         left = False

@@ -12,7 +12,7 @@ from emulator.core.http import NOTHING, UNNAMED, Request, limit_headers, size_of
 from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key_from_bytes
 from emulator.core.storage import LocalState
-from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, InferenceCall, Parsed
+from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Endpoint, InferenceCall, Parsed
 from emulator.handler.context import RequestContext, RequestTarget
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
@@ -74,12 +74,14 @@ class RequestParser:
 
     def find_target(self, request: Request, *, overrides: bool = True) -> RequestTarget:
         """Return what the requests with the head of this one have in common."""
-        endpoint, params, missing = None, NOTHING, None
-        try:
-            endpoint, params = self._router.resolve(request.method, request.path)
-        except EmulatedError as error:
-            missing = error
-            missing.clear_traceback()
+        missing = None
+        endpoint, params = self._find_refusal(request), NOTHING
+        if endpoint is None:
+            try:
+                endpoint, params = self._router.resolve(request.method, request.path)
+            except EmulatedError as error:
+                missing = error
+                missing.clear_traceback()
         headers, query = request.headers, request.query
         values = [headers.get(name) for name in self._vendor.relevant_headers]
         return RequestTarget(
@@ -100,6 +102,13 @@ class RequestParser:
             missing=missing,
             place=(request.method, request.path, frozenset(query.items()) if query else None, *values),
         )
+
+    def _find_refusal(self, request: Request) -> AnyEndpoint | None:
+        """Return the endpoint of requests with a method that the vendor's server cannot parse."""
+        limit, method = self._vendor.method_limit, request.method
+        if limit is None or method in limit.methods:
+            return None
+        return Endpoint(method=method, path=request.path, parse=limit.parse, is_public=True)
 
     async def parse(self, context: RequestContext) -> Parsed:
         """Return the inference call, or the whole response of a route without a model.

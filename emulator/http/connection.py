@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpRequestParser, RawRequestMessage
-from aiohttp.http_exceptions import BadStatusLine
+from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine
 from aiohttp.streams import StreamReader
 from multidict import MultiMapping
 
@@ -22,6 +22,7 @@ from emulator.core.cache import create_stats
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import NOTHING
 from emulator.core.text import reason_phrase
+from emulator.http.any_method import create_parser, has_unknown_method
 from emulator.http.timeouts import ConnectionPhase
 
 log = logging.getLogger("emulator")
@@ -301,6 +302,7 @@ class Connection(BaseProtocol):
         self._server = server
         self._requests_parser = HttpRequestParser(self, loop, _UNLIMITED, auto_decompress=False)
         self._queue: deque[IncomingRequest] = deque()  # pipelined requests
+        self._takes_any_method = False  # the parser, once the first method came that the compiled one refuses
         self._held = b""  # data that arrived during a response
         self._awaited = b""  # a remembered head whose body has not arrived yet
         self._is_between = True  # the parser has seen the end of a request, and nothing of the next
@@ -438,7 +440,12 @@ class Connection(BaseProtocol):
         try:
             messages, upgraded, _ = self._requests_parser.feed_data(data)
         except Exception as error:
-            self._refuse(error)
+            if self._can_parse_method(data, error):
+                self._takes_any_method = True
+                self._requests_parser = create_parser(self, self._event_loop, _UNLIMITED)
+                self._parse(data)
+            else:
+                self._refuse(error)
             return
         _TALLY.misses += len(messages)
         was_between, self._is_between = self._is_between, False
@@ -452,6 +459,11 @@ class Connection(BaseProtocol):
         for message, payload in messages:
             self._queue.append(IncomingRequest(self, RequestHead(message), payload))
         self._is_ending = self._is_ending or upgraded
+
+    def _can_parse_method(self, data: bytes, error: Exception) -> bool:
+        """Return whether the data, all of which is unread, fails for its method alone and another parser takes it."""
+        is_unread = self._is_between and self._current is None and not self._takes_any_method
+        return is_unread and isinstance(error, BadHttpMethod) and has_unknown_method(data)
 
     def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader, *, is_first: bool) -> None:
         """Queue the only request in ``data``; remember its head if the data is exactly this request.

@@ -58,10 +58,12 @@ def encode_head(
     keep_alive: bool = True,
     modern: bool = True,
     dated: bool = False,
+    announces_close: bool = True,
 ) -> bytes:
     """Return the bytes before the body, in the vendor's format.
 
-    ``modern``: the client speaks HTTP/1.1. ``dated``: a date is among ``headers``.
+    ``modern``: the client speaks HTTP/1.1. ``dated``: a date is among ``headers``. ``announces_close``: a connection
+    that does not stay open says so.
 
     Raises:
         ValueError: a header has a line break or NUL.
@@ -70,7 +72,7 @@ def encode_head(
         headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
     lines = _join_lines([*map(_PAIR, headers), ""])
     own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date and not dated else framing
-    if keep_alive != modern and "\nconnection:" not in f"\n{lines}".lower():
+    if keep_alive != modern and (keep_alive or announces_close) and "\nconnection:" not in f"\n{lines}".lower():
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
     if _can_run_scripts(status, headers, framing):
         own += _SANDBOX

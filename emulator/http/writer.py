@@ -48,6 +48,7 @@ class ResponseWriter:
     """Writer of one response on its connection.
 
     ``on_complete`` is called when the response is complete, just before its last byte is written.
+    ``announces_close``: a connection that does not stay open says so.
     ``planned_ttft``: the response carries its planned and actual times. ``stoppable``: :meth:`stop` may be called.
     """
 
@@ -64,7 +65,7 @@ class ResponseWriter:
             "_schedule",
             "_vendor",
         ),
-        *("planned_ttft", "stoppable"),
+        *("announces_close", "planned_ttft", "stoppable"),
     )
 
     def __init__(
@@ -88,6 +89,7 @@ class ResponseWriter:
         self._schedule: ScheduleWriter | None = None
         self._early: asyncio.Future[Response] | None = None
         self._keep_alive = False
+        self.announces_close = True
         self.planned_ttft: float | None = None
         self.stoppable = False
 
@@ -319,6 +321,7 @@ class ResponseWriter:
             keep_alive=keep_alive,
             modern=self._request.head.is_modern,
             dated=dated,
+            announces_close=self.announces_close,
         )
 
 

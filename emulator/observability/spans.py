@@ -28,6 +28,7 @@ Value = str | int | float | bool | Sequence[str]
 FAULT = "emulator.fault"  # the name of an event
 _NUMERIC_SAMPLING = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
 _NANO = 1_000_000_000
+_METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"})
 _FAILED = 500  # the lowest status for which a server's span is an error
 
 
@@ -66,14 +67,19 @@ class Spans:
 def _name(context: RequestContext, record: CallRecord) -> str:
     """Return the span's name, such as ``chat my-model``; of requests to no model the HTTP method."""
     if record.operation is None:
-        return context.request.method
+        method = context.request.method
+        return method if method in _METHODS else "HTTP"
     operation = record.asked_operation or record.operation
     return f"{OPERATIONS.get(operation, operation)} {record.deployment}"
 
 
 def _describe(context: RequestContext, record: CallRecord) -> Iterator[tuple[str, Value]]:
     wire = context.request
-    yield "http.request.method", wire.method
+    if wire.method in _METHODS:
+        yield "http.request.method", wire.method
+    else:
+        yield "http.request.method", "_OTHER"
+        yield "http.request.method_original", wire.method
     yield "url.path", wire.path
     if record.status:
         yield "http.response.status_code", record.status

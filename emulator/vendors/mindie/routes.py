@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import DROPPED, FieldNames, Request, Response
-from emulator.core.vendor import Endpoint, InferenceCall, Parsed, Plane, Vendor
+from emulator.core.vendor import Endpoint, InferenceCall, MethodLimit, Parsed, Plane, Vendor
 from emulator.protocols import tgi
 from emulator.vendors.mindie.chat.parse import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
@@ -170,6 +170,23 @@ def find_planes(settings: MindieSettings) -> Mapping[str, Plane[MindieSettings, 
     }
 
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"})
+
+
+def refuse_method(request: Request, service: MindieService) -> Response:
+    """Refuse a method that the HTTP library does not parse.
+
+    Source: cpp-httplib 0.30, ``httplib.h`` (Server::parse_request_line, Server::process_request). A Coordinator has
+    another library, whose refusal is unverified: it answers as to any method without a route.
+
+    Raises:
+        EmulatedError: the server is a Coordinator.
+    """
+    if service.settings.coordinator:
+        raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": ""})
+    return Response(400, b"", (("Connection", "close"),), close=True)
+
+
 FIELDS = FieldNames(
     text=frozenset({"content", "reasoning_content", "arguments", "text", "generated_text", "text_output"}),
     usage=(("usage",), ("details", "generated_tokens"), ("details", "prompt_tokens")),
@@ -195,6 +212,7 @@ VENDOR = Vendor(
     render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,
     date=False,
+    method_limit=MethodLimit(methods=_METHODS, parse=refuse_method),
     relevant_headers=("req-type", "req-id", "d-target"),
     is_stateful=True,
 )

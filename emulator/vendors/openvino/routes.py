@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.vendor import Endpoint, InferenceCall, Vendor
+from emulator.core.vendor import Endpoint, InferenceCall, MethodLimit, Vendor
 from emulator.protocols.auth import bearer_token
 from emulator.protocols.openai import messages
 from emulator.vendors.openvino import info
@@ -203,6 +203,22 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], ..
     return tuple(Endpoint(method=method, path=path, parse=parse) for method, path, parse in guarded)
 
 
+_METHODS = frozenset({"GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"})
+
+
+def refuse_method(request: Request, service: OpenVinoService) -> Response:
+    """Refuse a method that the HTTP library does not parse; releases before 2025.0 have another library.
+
+    Source: drogon, ``lib/src/HttpRequestParser.cc`` (parseRequest) and ``lib/src/HttpRequestImpl.cc`` (setMethod).
+
+    Raises:
+        EmulatedError: the release is older; its refusal is unverified.
+    """
+    if not service.settings.release.since(2025, 0):
+        raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": ""})
+    return Response(405, b"", (("connection", "close"),), close=True)
+
+
 VENDOR = Vendor(
     name="openvino",
     title="OpenVINO Model Server",
@@ -219,6 +235,7 @@ VENDOR = Vendor(
     body_limit=1024**3,
     date=False,
     lower_case=True,
+    method_limit=MethodLimit(methods=_METHODS, parse=refuse_method),
     relevant_headers=("Content-Type", "Inference-Header-Content-Length"),
     render_late_error=render_late_error,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
@@ -15,14 +15,14 @@ from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import DONE, encode_event, encode_string
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, interleave, last_token_due
-from emulator.protocols.tgi import find_served_deployment, report_counts
+from emulator.protocols.tgi import count_answers, find_served_deployment, report_counts
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.shapes import build_usage, find_finish_reason
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import early_refusal, encode_refusal, join_refusals
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import finish_reason, has_end, special_text
-from emulator.vendors.tgi.headers import response_headers, stream_headers
+from emulator.vendors.tgi.headers import joint_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
 from emulator.vendors.tgi.request import ParsedRequest, parse_request, validate_started
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
@@ -99,7 +99,7 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
         limits=limits,
         characters=sum(map(len, body.prompt)),
         numbers=tuple(numbers),
-        refused=tuple([(number, encode_refusal(error, settings)) for number, error in refused.items()]),
+        refused=tuple([(number, encode_refusal(refused[number], settings)) for number in sorted(refused)]),
         eos=(tokenizer.eos, special_text(tokenizer, tokenizer.eos)),
     )
     return InferenceCall(
@@ -107,24 +107,40 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
         request=CompletionRequest(
             prompts=tuple([one.prompt.text for one in parsed]),
             sampling=replace(parsed[0].sampling, max_tokens=max(limits)),
+            limits=limits if len(set(limits)) > 1 else (),
             media=sum([one.prompt.media for one in parsed]),
         ),
         codec=codec,
         stream=body.stream,
         prompt_tokens=counts,
-        repeatable=True,
+        repeatable=not _shares_places(body),
     )
+
+
+def _shares_places(body: CompletionBody) -> bool:
+    """Return whether some prompts may be generated without the others: it depends on how many places are free."""
+    return body.stream and len(body.prompt) > 1
 
 
 def _parse_prompts(
     service: TgiService, deployment: Deployment, body: CompletionBody
 ) -> tuple[list[int], list[ParsedRequest], dict[int, EmulatedError]]:
-    """Return index and request of each valid prompt, and the errors of the others, of which only a stream may have."""
+    """Return index and request of each valid prompt, and the errors of the others, of which only a stream may have.
+
+    The prompts of a stream take the free places in their order, those that are not valid as well; the others err.
+
+    Source: text-generation-inference, ``router/src/infer/mod.rs:112-132`` (generate_stream): a place is taken before
+    the request is validated.
+    """
     parameters = _build_parameters(body)
+    count = len(body.prompt)
+    free = service.settings.max_concurrent_requests - count_answers(service) if _shares_places(body) else count
     numbers: list[int] = []
     parsed: list[ParsedRequest] = []
     refused: dict[int, EmulatedError] = {}
-    for number, prompt in enumerate(body.prompt):
+    for number in range(max(0, free), count):
+        refused[number] = EmulatedError(ErrorKind.OVERLOADED)
+    for number, prompt in enumerate(body.prompt[: max(0, free)]):
         try:
             parsed.append(parse_request(service, deployment, prompt, parameters, stream=body.stream, logprobs=False))
             numbers.append(number)
@@ -133,7 +149,7 @@ def _parse_prompts(
                 raise
             refused[number] = error
     if not parsed:
-        raise join_refusals(tuple(refused.values()))
+        raise join_refusals([refused[number] for number in sorted(refused)])
     return numbers, parsed, refused
 
 
@@ -190,8 +206,7 @@ class CompletionsCodec:
         ]
         counts = sum(self.prompt_tokens), sum(choice.count for choice in plan.choices)
         body = self._build_body(plan, choices, build_usage(*report_counts(plan, *counts)))
-        computed = response_headers(plan, self.settings, counts[0], self.characters)
-        headers = tuple([pair for pair in computed if pair[0] != "x-compute-time"])
+        headers = joint_headers(plan, self.settings, counts[0], self.characters)
         return Response(200, dump_json(body), headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:

@@ -94,7 +94,7 @@ def precedes_admission(error: EmulatedError) -> bool:
 
 def join_refusals(errors: Sequence[EmulatedError]) -> EmulatedError:
     """Return the error of a stream all of whose prompts are refused: an event for each."""
-    first, texts = errors[0], [error.message for error in errors]
+    first, texts = errors[0], [error.message or _find_words(error)[2] for error in errors]
     return replace(first, details={**first.details, "texts": texts})
 
 

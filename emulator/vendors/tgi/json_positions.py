@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, dump_json
+from emulator.core.text import parse_integer
 
 Path = tuple[str | int, ...]
 
@@ -40,25 +41,35 @@ class Repeating(dict[str, JSON]):
 
 
 def keep_repeated(body: JSON, raw: bytes) -> JSON:
-    """Return the body with its objects as :class:`Repeating` where a name occurs twice."""
+    """Return the body as serde_json reads it: objects are :class:`Repeating` where a name occurs twice, ``-0`` is -0.0.
+
+    Source: serde_json 1.0.140, ``src/de.rs:515-525`` (parse_number).
+    """
     with suppress(ValueError):  # nested too deep to encode
         if dump_json(body).translate(None, _BLANKS) == raw.translate(None, _BLANKS):
             return body  # nearly all bodies re-encode to themselves: cheaper to compare than to parse again
-    repeats = False
+    differs = False
 
     def keep(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
-        nonlocal repeats
+        nonlocal differs
         found = dict(pairs)
         if len(found) == len(pairs):
             return found
-        repeats = True
+        differs = True
         return Repeating(pairs)
 
+    def read_integer(digits: str) -> int | float:
+        nonlocal differs
+        if digits != "-0":
+            return parse_integer(digits)
+        differs = True
+        return -0.0
+
     try:
-        whole: JSON = json.loads(raw, object_pairs_hook=keep)
+        whole: JSON = json.loads(raw, object_pairs_hook=keep, parse_int=read_integer)
     except RecursionError:
         return body
-    return whole if repeats else body
+    return whole if differs else body
 
 
 def lead(path: Path) -> str:

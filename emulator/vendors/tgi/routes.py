@@ -69,7 +69,7 @@ def _take_places(request: Request, service: TgiService, free: int) -> None:
     except EmulatedError as error:
         if precedes_admission(error) or not free:
             error.clear_traceback()
-            if precedes_admission(error):
+            if precedes_admission(error) or "texts" in error.details:
                 raise
     if places > free:
         capacity = service.settings.max_concurrent_requests
@@ -154,6 +154,14 @@ def _get(path: str, parse: Parse) -> tuple[Endpoint[TgiSettings, None], ...]:
     return tuple(Endpoint(method=method, path=path, parse=parse, is_public=True) for method in ("GET", "HEAD"))
 
 
+def announces_close(settings: TgiSettings) -> bool:
+    """Return whether the release's framework says that it closes a connection as the client asked.
+
+    Source: hyper 1.6.0, ``src/proto/h1/conn.rs:690-694`` (enforce_version); hyper 0.14.27 lacks these lines.
+    """
+    return not settings.old
+
+
 _POSTS: Mapping[str, Parse] = {
     "/": parse_root,
     "/generate": parse_generate,
@@ -194,6 +202,7 @@ VENDOR = Vendor(
     fields=messages.FIELDS | tgi.FIELDS,
     body_limit=MAX_BODY,
     literal_paths=True,
+    announces_close=announces_close,
     phrases={413: "Payload Too Large"},
     relevant_headers=("Content-Type",),
 )

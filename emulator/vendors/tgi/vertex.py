@@ -79,7 +79,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     generation = parts[0].request
     if len(parts) > 1:
         sampling = replace(parts[0].parsed.sampling, max_tokens=max(limits))
-        generation = CompletionRequest(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
+        generation = CompletionRequest(prompts=tuple([part.prompt for part in parts]), sampling=sampling, limits=limits)
     return InferenceCall(
         deployment=deployment,
         request=generation,

@@ -218,6 +218,49 @@ async def test_each_answer_takes_a_place(start: Start, path: str, body: JSON) ->
     assert (await (await start("vendors: {tgi: {max_concurrent_requests: 2}}\n")).ask("tgi", path, body)).status == 200
 
 
+@pytest.mark.parametrize(
+    ("capacity", "prompts", "events"),
+    [
+        pytest.param(3, ["a", "b", "c"], ["0", "1", BUSY, "0", "1", "0", "1"], id="two of three free"),
+        pytest.param(2, ["a", "b"], ["0", BUSY, "0", "0"], id="one of two free"),
+        pytest.param(1, ["a", "b", "c"], [BUSY] * 3, id="none free"),
+        pytest.param(3, ["", "b", "c"], ["empty", "1", BUSY, "1", "1"], id="a refused prompt takes a place"),
+        pytest.param(2, ["", "b"], ["empty", BUSY], id="refused, and no place for the other"),
+        pytest.param(5, ["a", "b"], ["0", "1"] * 3, id="all free"),
+    ],
+)
+async def test_prompts_of_stream_without_place_err(
+    start: Start, capacity: int, prompts: list[str], events: list[str]
+) -> None:
+    """``router/src/server.rs:789-905`` (completions): each prompt is a stream that takes a place of its own."""
+    running = await start(
+        f"vendors: {{tgi: {{max_concurrent_requests: {capacity}}}}}\n"
+        "rules:\n"
+        "- {name: slow, when: {prompt: first}, reply: {text: x}, latency: {ttft: 10s}}\n"
+        "- {name: fixed, reply: {text: one two}}\n"
+    )
+    body = {"prompt": prompts, "stream": True}
+    before = await running.ask("tgi", "/v1/completions", body)  # an equal request when there were places
+    assert capacity < len(prompts) or BUSY not in before.body.decode()
+    call = asyncio.create_task(running.ask("tgi", "/generate", {"inputs": "first"}))
+    while not running.built.runtime.metrics["tgi"].working("mistralai/Mistral-7B-Instruct-v0.2"):
+        await asyncio.sleep(0.001)
+    answer = await running.ask("tgi", "/v1/completions", body)
+    move(running, 10)
+    await call
+    assert [name_event(event) for event in answer.body.decode().split("\n\n")[:-2]] == events
+    assert answer.status == 200
+
+
+def name_event(event: str) -> str:
+    """Return the index of the choice in an event, or what its error is about."""
+    data = json.loads(event.removeprefix("data: "))
+    if "error" in data:
+        assert data["error"]["http_status_code"] == 422
+        return BUSY if data["error"]["message"] == BUSY else "empty"
+    return str(data["choices"][0]["index"])
+
+
 @pytest.mark.parametrize("profile", ["3", "0.9.4"])
 async def test_loading_model_returns_503_on_every_route(start: Start, profile: str) -> None:
     running = await start(

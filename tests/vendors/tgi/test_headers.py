@@ -30,3 +30,14 @@ async def test_headers_of_0_9_4(start: Start) -> None:
     names = [name for name, _ in answer.headers]
     assert names[: len(HEADS)] == HEADS
     assert "x-prompt-tokens" not in names
+
+
+async def test_headers_of_several_prompts_are_sums(start: Start) -> None:
+    """``router/src/server.rs:1024-1121`` (completions)."""
+    running = await start("version: 1\nname: slow\nlatency: {ttft: 30ms}\n" + REPLY)
+    answer = await running.ask("tgi", "/v1/completions", {"prompt": ["Hello", "Hi"], "max_tokens": 3})
+    names = [name for name, _ in answer.headers][:10]
+    assert names == [*(name for name in HEADS if name != "x-compute-time"), "x-prompt-tokens", "x-generated-tokens"]
+    sums = [answer.header(name) for name in ("x-total-time", "x-inference-time", "x-time-per-token", *names[-2:])]
+    assert sums == ["60", "60", "20", "4", "6"]
+    assert answer.header("x-compute-characters") == "7"

@@ -16,6 +16,26 @@ def test_invocations_accept_three_forms() -> None:
         assert isinstance(send("/invocations", form), InferenceCall)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "version", "wish", "told"),
+    [
+        pytest.param("", "1.1", "close", "close", id="3"),
+        pytest.param(OLD, "1.1", "close", None, id="0.9.4"),
+        pytest.param(OLD, "1.1", "keep-alive", None, id="0.9.4 stays open"),
+        pytest.param(OLD, "1.0", "keep-alive", "keep-alive", id="0.9.4 to an old client"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/generate", "/generate_stream", "/nothing"])
+async def test_old_release_closes_without_saying_so(
+    start: Start, scenario: str, version: str, wish: str, told: str | None, path: str
+) -> None:
+    """hyper 1.6.0, ``src/proto/h1/conn.rs:690-694``; 0.14.27 of 0.9.4 closes the connection and says nothing."""
+    running = await start(scenario)
+    head = f"POST {path} HTTP/{version}\r\nContent-Type: application/json\r\nConnection: {wish}\r\n"
+    answer = await running.send("tgi", head.encode(), b'{"inputs":"x"}')
+    assert answer.header("connection") == (None if version == "1.0" and "stream" in path else told)
+
+
 MESSAGES = [{"role": "user", "content": PROMPT}]
 CALLED = [
     {"role": "user", "content": PROMPT},

@@ -131,6 +131,24 @@ LEADS = {
         ),
         (
             "/generate",
+            '{"inputs":-0}',
+            422,
+            "inputs: invalid type: floating point `-0.0`, expected a string at line 1 column 12",
+        ),
+        (
+            "/generate",
+            '{"inputs":"x","parameters":{"max_new_tokens":-0}}',
+            422,
+            "parameters.max_new_tokens: invalid type: floating point `-0.0`, expected u32 at line 1 column 47",
+        ),
+        (
+            "/v1/completions",
+            '{"prompt":"x","seed":-0,"nope":-0}',
+            422,
+            "seed: invalid type: floating point `-0.0`, expected u64 at line 1 column 23",
+        ),
+        (
+            "/generate",
             '{"inputs":1000.0}',
             422,
             "inputs: invalid type: floating point `1000.0`, expected a string at line 1 column 16",
@@ -454,11 +472,21 @@ def test_structs_written_as_lists(path: str, body: str) -> None:
     assert isinstance(send(path, body.encode()), InferenceCall)
 
 
-@pytest.mark.parametrize(("written", "shown"), [("1000.0", "1000"), ("1e21", "1" + "0" * 21), ("1e-7", "0.0000001")])
+@pytest.mark.parametrize(
+    ("written", "shown"), [("1000.0", "1000"), ("-0", "-0"), ("1e21", "1" + "0" * 21), ("1e-7", "0.0000001")]
+)
 def test_floats_of_old_release(written: str, shown: str) -> None:
     """serde 1.0.171 of 0.9.4 writes a float as ``Display`` does."""
     answer = refuse("/generate", f'{{"inputs":{written}}}'.encode(), OLD)
     assert f"invalid type: floating point `{shown}`, expected a string" in answer.body.decode()
+
+
+def test_negative_zero_is_number() -> None:
+    """``-0`` is a float of serde_json, and a text of digits elsewhere stays what it is."""
+    body = b'{"messages":[{"role":"user","content":"-0"}],"temperature":-0,"max_tokens":10}'
+    request = accept(CHAT, body).request
+    assert isinstance(request, ChatRequest)
+    assert (request.sampling.greedy, request.messages[0].text) == (True, "-0")
 
 
 def test_tiny_temperature_is_greedy() -> None:

@@ -26,6 +26,11 @@ rules:
         pytest.param([CHAT], ["Rain."], id="a conversation"),
         pytest.param([TEXT, TEXT], [" one two three"] * 2, id="two texts"),
         pytest.param([TEXT, CHAT], ["Rain."] * 2, id="of several the last finds the rule"),
+        pytest.param(
+            [{**TEXT, "parameters": {"max_new_tokens": 2}}, TEXT, {**TEXT, "parameters": {"max_new_tokens": 1}}],
+            [" one two", " one two three", " one"],
+            id="each has a length of its own",
+        ),
     ],
 )
 async def test_predictions_of_all_instances(start: Start, instances: JSON, predictions: JSON) -> None:
