@@ -90,7 +90,7 @@ class ControlPlane:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._actions = ReportHandlers(runtime)
-        runtime.reporters["metrics"] = self._report_metrics
+        runtime.reporters |= {"metrics": self._report_metrics, "open": self._actions.report_open}
         self._wall = RealClock()  # uptime is real time under every clock of a scenario
         self._started = self._wall.now()
         self.ready = False

@@ -30,7 +30,7 @@ __all__ = [
     "Health",
     "History",
     "JournalState",
-    "LatenessQuantiles",
+    "ScheduleErrorQuantiles",
     "Library",
     "LibraryEntry",
     "LimitLevel",
@@ -209,8 +209,8 @@ class ServerLoad(ResponseModel):
 class JournalState(ResponseModel):
     entries: int
     bytes: int = Field(description="Of bodies and headers that are kept.")
-    forgotten: int = Field(description="Entries that were dropped for want of room since the process began.")
-    emptied: int = Field(description="Entries that lost their bodies for want of room since the process began.")
+    forgotten: int = Field(description="Dropped calls: entries that gave way to newer ones since the process began.")
+    emptied: int = Field(description="Calls with dropped bodies, which gave way to newer ones, since the process began.")
 
 
 class ServerStatus(ResponseModel):
@@ -223,8 +223,8 @@ class ServerStatus(ResponseModel):
     journal: JournalState
     sessions: int
     own_sessions: int = Field(description="Sessions with a scenario, clock or port of their own, which no others end.")
-    forgotten_sessions: int = Field(description="Sessions without, which were forgotten as there were too many.")
-    lateness_p99: float = Field(description="Real seconds that 99 % of first tokens were late at most, since reset.")
+    forgotten_sessions: int = Field(description="Dropped sessions: without any of their own, when there were too many.")
+    lateness_p99: float = Field(description="Schedule error: real seconds that 99 % of first tokens were late at most, since reset.")
     valid: bool = Field(description="The bound of `timing` was kept.")
 
 
@@ -284,7 +284,7 @@ class RequestEntry(ResponseModel):
         description="Seconds after admission at which it went out; null of an answer that was cut short or bent."
     )
     duration: float = Field(description="Seconds from admission to the end.")
-    lateness_p99: float | None = Field(description="Seconds that 99 % of the writes were late at most.")
+    lateness_p99: float | None = Field(description="Schedule error: seconds that 99 % of the writes were late at most.")
     whole: bool = Field(description="The answer reached the client to its end.")
     client_left: bool = Field(description="The client did not wait for the end.")
     traceparent: str | None = Field(default=None, description="The trace that the client named.")
@@ -475,8 +475,8 @@ class RequestDetails(ResponseModel):
     total: int
 
 
-class LatenessQuantiles(ResponseModel):
-    """Real seconds."""
+class ScheduleErrorQuantiles(ResponseModel):
+    """Schedule error, in real seconds."""
 
     count: int
     mean: float
@@ -487,9 +487,9 @@ class LatenessQuantiles(ResponseModel):
 
 
 class TimingErrors(ResponseModel):
-    ttft: LatenessQuantiles = Field(description="How late first tokens were.")
-    itl: LatenessQuantiles = Field(description="How far gaps between two writes were off.")
-    end: LatenessQuantiles = Field(description="How late answers ended.")
+    ttft: ScheduleErrorQuantiles = Field(description="Of first tokens: how late they were.")
+    itl: ScheduleErrorQuantiles = Field(description="Of gaps between two writes: how far they were off.")
+    end: ScheduleErrorQuantiles = Field(description="Of ends of responses: how late they were.")
 
 
 class TimingReport(ResponseModel):

@@ -222,7 +222,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/open",
-        summary="Calls that are not answered yet, in this process.",
+        summary="Calls that are not answered yet, of all workers and replicas.",
         action="list_open",
         query=models.SessionQuery,
         gives=models.OpenCalls,

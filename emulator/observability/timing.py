@@ -164,7 +164,7 @@ class TimingAccuracy:
         p99 = self.latest.p99
         if self._bound is None or p99 <= self._bound:
             return None
-        return f"p99 of lateness is {p99 * 1000:.2f} ms, above {self._bound * 1000:g} ms"
+        return f"the p99 of the schedule error is {p99 * 1000:.2f} ms, above {self._bound * 1000:g} ms"
 
     def _flush(self) -> None:
         latest = self._latest

@@ -138,7 +138,7 @@ class Sessions(Generic[W]):
         while len(self._shared) > self.limits.most:
             if not self.evicted:
                 log.warning(
-                    "more than %s sessions: the least recently used are evicted from now on, "
+                    "more than %s sessions: the least recently used are dropped from now on, "
                     "except those with a scenario, clock or port of their own",
                     f"{self.limits.most:,}",
                 )

@@ -152,6 +152,21 @@ async def test_reset_applies_to_all_replicas(replicas: list[Running]) -> None:
     assert [await status(replica, "more") for replica in replicas] == [200] * 3
 
 
+async def test_open_calls_of_all_replicas_are_listed(replicas: list[Running]) -> None:
+    await steer(replicas[0], "PUT", "/scenario", "version: 1\nclock: frozen\nlatency: {ttft: 1s}\n")
+    asked = []
+    for number in (1, 2):
+        asked.append(asyncio.create_task(chat(replicas[number], f"to {number}")))
+        while (found := (await steer(replicas[0], "GET", "/open")).json())["total"] < number:
+            pass
+    assert [call["prompt_line"] for call in found["calls"]] == ["to 1", "to 2"]
+    seen = (await steer(replicas[1], "GET", "/open")).json()
+    assert [call["start_seq"] for call in seen["calls"]] == [call["start_seq"] for call in found["calls"]]
+    await steer(replicas[0], "POST", "/clock", {"advance": "9s"})
+    assert [answer.status for answer in await asyncio.gather(*asked)] == [200, 200]
+    assert (await steer(replicas[0], "GET", "/open")).json()["total"] == 0
+
+
 async def test_calls_fail_while_store_is_down_and_recover(kind: str, tmp_path: Path) -> None:
     port = free_port()
     async with AsyncExitStack() as stack:

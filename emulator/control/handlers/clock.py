@@ -56,8 +56,8 @@ def _show_errors(errors: Errors) -> models.TimingErrors:
     )
 
 
-def _show_quantiles(late: Quantiles) -> models.LatenessQuantiles:
-    return models.LatenessQuantiles(
+def _show_quantiles(late: Quantiles) -> models.ScheduleErrorQuantiles:
+    return models.ScheduleErrorQuantiles(
         count=late.count,
         mean=late.mean,
         p50=late.quantile(0.5),

@@ -16,6 +16,7 @@ from emulator.control.openapi import dump_openapi
 from emulator.control.problem import MAX_MISTAKES
 from emulator.core.errors import EmulatedError
 from emulator.core.executor import cooperative, run_in_thread, run_parsing
+from emulator.core.json import JSON, as_object
 from emulator.core.quota import Level
 from emulator.core.redaction.values import redact_text
 from emulator.core.storage import StoreLostError
@@ -131,15 +132,24 @@ class StatusHandlers:
         )
 
     async def list_open(self, query: models.SessionQuery, body: bytes, name: str) -> models.OpenCalls:
+        reports = await self._runtime.controller.gather("open", {"session": query.session})
+        found = [models.OpenCalls.model_validate(report) for report in reports.values()]
+        calls = sorted((call for each in found for call in each.calls), key=lambda call: (call.time, call.start_seq))
+        return models.OpenCalls(calls=calls[:_MAX_OPEN], total=sum(each.total for each in found))
+
+    async def report_open(self, about: JSON) -> JSON:
+        """Return the open calls of this process, those of one session if ``about`` names it."""
+        session = as_object(about)["session"]
         found = [
             (context, app.vendor.name, app.emulator.clock.now())
             for active in self._runtime.active_scenarios
             for app in active.apps.values()
             for context in app.open
-            if query.session in ("", context.request.session)
+            if session in ("", context.request.session)
         ]
         found.sort(key=lambda row: row[0].start_seq)
-        return models.OpenCalls(calls=[_show_open(*row) for row in found[:_MAX_OPEN]], total=len(found))
+        calls = [_show_open(*row) for row in found[:_MAX_OPEN]]
+        return models.OpenCalls(calls=calls, total=len(found)).model_dump()
 
     async def get_history(self, query: models.NoQuery, body: bytes, name: str) -> models.History:
         rows = [models.HistorySample(time=time, **load._asdict()) for time, load in self._runtime.history.samples]

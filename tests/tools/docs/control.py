@@ -30,7 +30,7 @@ _EFFECTS = {  # shorter than the summary of the OpenAPI document, which is the d
     "GET /sessions": "List the sessions.",
     "DELETE /sessions/{name}": "End a session: its ports, clock, state and journal.",
     "POST /sessions/{name}/listen": "Open a port for a vendor that belongs to the session.",
-    "GET /timing": "Return how late the server was against its schedule.",
+    "GET /timing": "Return the schedule error: how late the server was.",
     "GET /metrics": "Return Prometheus metrics.",
     "GET /replicas/metrics": "Return the metrics of every process that shares the store, with a label `replica`.",
     "GET /ca.pem": "Return the certificate of the local authority, which clients trust.",
