@@ -30,7 +30,6 @@ __all__ = [
     "Health",
     "History",
     "JournalState",
-    "ScheduleErrorQuantiles",
     "Library",
     "LibraryEntry",
     "LimitLevel",
@@ -64,6 +63,7 @@ __all__ = [
     "Rules",
     "ScenarioName",
     "ScenarioState",
+    "ScheduleErrorQuantiles",
     "ServedDeployment",
     "ServerLoad",
     "ServerStatus",
@@ -210,7 +210,9 @@ class JournalState(ResponseModel):
     entries: int
     bytes: int = Field(description="Of bodies and headers that are kept.")
     forgotten: int = Field(description="Dropped calls: entries that gave way to newer ones since the process began.")
-    emptied: int = Field(description="Calls with dropped bodies, which gave way to newer ones, since the process began.")
+    emptied: int = Field(
+        description="Calls with dropped bodies, which gave way to newer ones, since the process began."
+    )
 
 
 class ServerStatus(ResponseModel):
@@ -224,7 +226,9 @@ class ServerStatus(ResponseModel):
     sessions: int
     own_sessions: int = Field(description="Sessions with a scenario, clock or port of their own, which no others end.")
     forgotten_sessions: int = Field(description="Dropped sessions: without any of their own, when there were too many.")
-    lateness_p99: float = Field(description="Schedule error: real seconds that 99 % of first tokens were late at most, since reset.")
+    lateness_p99: float = Field(
+        description="Schedule error: real seconds that 99 % of first tokens were late at most, since reset."
+    )
     valid: bool = Field(description="The bound of `timing` was kept.")
 
 

@@ -329,7 +329,11 @@ class ResponseDecider:
                 context.fault_sites, fault.type, before, after, whole_events=fault.whole_events
             )
 
-        return apply_faults(faultable, context.faults, record_site if self._emulator.journal.bodies else None)
+        sent = apply_faults(faultable, context.faults, record_site if self._emulator.journal.bodies else None)
+        has_new_error = sent.status != faultable.status and _is_retried(sent.status)
+        if has_new_error and self._emulator.clock.spares_backoff and not _names_wait(name for name, _ in sent.headers):
+            sent = replace(sent, headers=(*sent.headers, *NO_WAIT.items()))
+        return sent
 
 
 def _explain_replay(exchange: Exchange, match: Match) -> str:

@@ -51,6 +51,11 @@ def ask(client: openai.OpenAI, vendor: str, prompt: str, tokens: int = 2) -> Non
         )
 
 
+def read_pauses(caplog: pytest.LogCaptureFixture) -> list[float]:
+    """Return the seconds that openai's client waited before each repetition."""
+    return [float(found[1]) for record in caplog.records if (found := _PAUSE.match(record.getMessage()))]
+
+
 @pytest.mark.parametrize("vendor", ROADS)
 def test_no_kind_of_refusal_costs_real_time(
     served: EmulatorClient, vendor: str, caplog: pytest.LogCaptureFixture
@@ -61,7 +66,7 @@ def test_no_kind_of_refusal_costs_real_time(
         for kind in ErrorKind:
             if (vendor, kind) != DROPPED:
                 ask(client, vendor, kind)
-    pauses = [float(found[1]) for record in caplog.records if (found := _PAUSE.match(record.getMessage()))]
+    pauses = read_pauses(caplog)
     assert len(pauses) > 4
     assert max(pauses) <= 0.001
     refused = [call for call in served.requests(vendor=vendor) if call.error]
@@ -72,6 +77,44 @@ def test_no_kind_of_refusal_costs_real_time(
         for call in refused
     }
     assert set(waits.values()) <= {None, "0"}
+
+
+SCENES = {
+    "a full server": "latency: {{load: {{capacity: 1, queue: 0}}}}",
+    "a cold start": "deployments: [{{vendor: {vendor}, name: {model}, state: {{loading: 20s}}}}]",
+    "a quota": "limits: [{{unit: requests, amount: 1, window: 60s}}]",
+    "a wrong status": "rules: [{{name: a, when: {{prompt: hello}}, faults: [{{type: status, status: 502}}]}}]",
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("vendor", ROADS)
+def test_no_scene_costs_real_time(
+    served: EmulatorClient, scene: str, vendor: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="openai")
+    model = "mistralai/Mistral-7B-Instruct-v0.2" if vendor == "tgi" else ROADS[vendor][1]
+    holds: Object = {"name": "holds", "when": {"prompt": "held"}, "faults": [{"type": "hang", "after_tokens": 1}]}
+    with served.session("scene") as session, connect(session, vendor) as client, contextlib.ExitStack() as stack:
+        session.load(
+            SCENES[scene].format(vendor=vendor, model=model),
+            rules=[holds],
+            clock="instant",
+            vendors={"azure": {"profile": "aoai"}},
+        )
+        if scene != "a cold start":  # a call that takes the place, or the quota
+            held = client.chat.completions.create(
+                model=ROADS[vendor][1], messages=[{"role": "user", "content": "held"}], max_tokens=4, stream=True
+            )
+            next(iter(stack.enter_context(held)))
+        if (vendor, scene) == (DROPPED[0], "a full server"):
+            with pytest.raises(openai.APIConnectionError):
+                ask(client, vendor, "hello")
+            return
+        ask(client, vendor, "hello")
+    pauses = read_pauses(caplog)
+    assert len(pauses) == (1 if scene == "a quota" else 2)
+    assert max(pauses) <= 0.001
 
 
 LIMITED = """
