@@ -17,6 +17,7 @@ from emulator.http.timeouts import Timeouts
 from emulator.http.tls import Tls, open_tls
 from emulator.recording.exchange import Exchange
 from emulator.recording.keeper import Folder, Totals
+from emulator.recording.process import ProcessWriters
 from emulator.recording.relay import Relay, UpstreamError, open_context, parse_upstreams
 from emulator.recording.server import RecordServer
 from emulator.serve.port_file import PortFile
@@ -25,7 +26,6 @@ from emulator.serve.signals import allow_connections, stop_signals, stoppable
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS, environment_of
 
-_SWITCH = 0.0005  # seconds; redaction in the worker thread must not hold up a stream for Python's 5 ms
 _SHOWN = 3  # variables of a vendor with its URL; the credentials remain those of the service
 
 
@@ -54,7 +54,6 @@ def record(options: RecordOptions, settings: Settings) -> int:
         raise SettingsError(str(error)) from None
     except OSError as error:
         raise SettingsError(f"--upstream-ca: {explain_file(error)}") from None
-    sys.setswitchinterval(_SWITCH)
     allow_connections()
     with stoppable(), PortFile(settings.port_file) as port_file:
         try:
@@ -74,6 +73,7 @@ async def _record(
         folder.prepare()
     except OSError as error:
         raise SettingsError(f"--to: {escape(str(error.filename))}: {explain_file(error)}; name a folder") from None
+    folder.writers = ProcessWriters()
     limits = Timeouts(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     relay = Relay(upstreams, authority=options.authority, silence=options.silence)
     server = RecordServer(relay, folder, limits)

@@ -40,7 +40,7 @@ from emulator.scenario.template import TooMuchTextError, fill, is_heavy
 
 if TYPE_CHECKING:
     from emulator.handler.replay import Replayer
-    from emulator.recording.exchange import Exchange
+    from emulator.recording.replay import Recorded
 
 log = logging.getLogger("emulator")
 AnswerInner = Callable[[InnerRequest, Request], Awaitable[tuple[int, bytes]]]
@@ -139,10 +139,10 @@ class ResponseDecider:
     async def _seek(self, context: RequestContext, match: Match) -> Response | FaultableResponse | None:
         """Return the recorded response; or mark the request to be forwarded, without the faults of its rule."""
         if self._replayer is not None:
-            exchange = await self._replayer.find(context)
-            if exchange is not None:
-                context.hint = _explain_replay(exchange, match)
-                return await self._replay(exchange, context, match)
+            recorded = await self._replayer.find(context)
+            if recorded is not None:
+                context.hint = _explain_replay(recorded, match)
+                return await self._replay(recorded, context, match)
         if self._emulator.unmatched in ("forward", "record") and not match.outcome.pass_:
             return self._forward(context)
         return None
@@ -154,10 +154,10 @@ class ResponseDecider:
             return outcome is NOTHING
         return outcome.error is None and outcome.reply is None and not outcome.pass_
 
-    async def _replay(self, exchange: Exchange, context: RequestContext, match: Match) -> FaultableResponse:
+    async def _replay(self, recorded: Recorded, context: RequestContext, match: Match) -> FaultableResponse:
         """Return the response of an exchange; an answer of a model costs quota as any other."""
         assert self._replayer is not None
-        found = self._replayer.read(exchange)
+        found = self._replayer.read(recorded)
         if context.call is not None and found.is_planned:
             context.plan = await self._plan(context.call, found.fix(match), context)
         elif not context.request.has_key:
@@ -336,10 +336,10 @@ class ResponseDecider:
         return sent
 
 
-def _explain_replay(exchange: Exchange, match: Match) -> str:
+def _explain_replay(recorded: Recorded, match: Match) -> str:
     """Name the file of a recording, and the rule that changes how its response is sent."""
     rule = "" if match.rule is None else f", as rule {match.rule.name!r} says"
-    return f"Replayed from {PurePath(exchange.source).name or 'a recording'}{rule}."
+    return f"Replayed from {PurePath(recorded.exchange.source).name or 'a recording'}{rule}."
 
 
 def _create_replayer(vendor: AnyVendor, settings: Replay, emulator: Emulator) -> Replayer:

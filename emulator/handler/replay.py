@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
@@ -17,7 +17,7 @@ from emulator.http.routing import Router
 from emulator.recording.ask import Ask
 from emulator.recording.exchange import Exchange
 from emulator.recording.redact import Secrets, redact_headers, redact_whole
-from emulator.recording.replay import Recording, Said, build_response, choose, parse_exchanges, read_response
+from emulator.recording.replay import Recorded, Recording, build_response, choose, parse_exchanges
 from emulator.scenario.matching import Match
 from emulator.scenario.models import FixedUsage, Replay, ReplayTiming, ReplyOutcome, TimingScale
 
@@ -42,6 +42,11 @@ class Resolver:
         return " ".join([method, endpoint.path, *others]), model
 
 
+@lru_cache(maxsize=32)
+def _read_recording(texts: tuple[str, ...], vendor: AnyVendor, counting: tuple[str, ...]) -> Recording:
+    return Recording(parse_exchanges(texts), vendor.name, Resolver(vendor), counting)
+
+
 class Replayer:
     """Recorded exchanges of one vendor under one scenario."""
 
@@ -49,13 +54,9 @@ class Replayer:
         self._vendor = vendor
         self._settings = settings
         self._emulator = emulator
+        self._recording = _read_recording(settings.exchanges or (), vendor, tuple(settings.match))
 
-    @cached_property
-    def _recording(self) -> Recording:
-        exchanges = parse_exchanges(self._settings.exchanges or ())
-        return Recording(exchanges, self._vendor.name, Resolver(self._vendor), self._settings.match)
-
-    async def find(self, context: RequestContext) -> Exchange | None:
+    async def find(self, context: RequestContext) -> Recorded | None:
         """Return the exchange that answers a request; requests with the same ask get theirs in order."""
         request = context.request
         found, key = self._recording.find(self._build_ask(request))
@@ -75,32 +76,32 @@ class Replayer:
         body = redact_whole(request.body, secrets, "request body")
         return self._recording.build_ask(request.method, request.path, body)
 
-    def read(self, exchange: Exchange) -> ReplayedAnswer:
+    def read(self, recorded: Recorded) -> ReplayedAnswer:
         """Return the answer of an exchange."""
-        return ReplayedAnswer(exchange, read_response(exchange), self._settings.timing, self._vendor)
+        return ReplayedAnswer(recorded, self._settings.timing, self._vendor)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedAnswer:
     """Recorded answer to a request."""
 
-    exchange: Exchange
-    said: Said
+    recorded: Recorded
     timing: ReplayTiming
     vendor: AnyVendor
 
     @property
     def is_planned(self) -> bool:
         """Whether it is an answer of a model, which costs quota, rather than an error."""
-        return 200 <= self.exchange.status < _ERROR
+        return 200 <= self.recorded.exchange.status < _ERROR
 
     def fix(self, match: Match) -> Match:
         """Return the match with the recorded text as its reply, so that quotas and journal count it."""
         reply: dict[str, object] = {}
-        if self.said.text:
-            reply["text"] = self.said.text
-        if self.said.counts:
-            reply["usage"] = FixedUsage.model_construct(set(self.said.counts), **self.said.counts)
+        said = self.recorded.said
+        if said.text:
+            reply["text"] = said.text
+        if said.counts:
+            reply["usage"] = FixedUsage.model_construct(set(said.counts), **said.counts)
         if not reply:
             return match
         outcome = match.outcome.model_copy(update={"reply": ReplyOutcome.model_construct(set(reply), **reply)})
@@ -109,9 +110,8 @@ class ReplayedAnswer:
     def build(self, plan: Plan | None) -> FaultableResponse:
         """Build the response; ``plan``: of the call, if it was planned."""
         tokens = 0 if plan is None else plan.usage.completion_tokens
-        schedule = _schedule(self.timing, self.exchange, plan)
-        given = self.exchange, self.said, tokens, schedule
-        return build_response(*given, fields=self.vendor.fields, is_dated=self.vendor.date)
+        schedule = _schedule(self.timing, self.recorded.exchange, plan)
+        return build_response(self.recorded, tokens, schedule, fields=self.vendor.fields, is_dated=self.vendor.date)
 
 
 def _schedule(timing: ReplayTiming, exchange: Exchange, plan: Plan | None) -> Callable[[float], float]:

@@ -6,34 +6,20 @@ import asyncio
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import TextIO
 
 from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers
-from emulator.recording.exchange import (
-    SUFFIX,
-    Ending,
-    Exchange,
-    Write,
-    drop_framing,
-    find_header,
-    format_end,
-    format_head,
-    format_opening,
-    format_write,
-    list_files,
-)
-from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
+from emulator.recording.exchange import SUFFIX, Ending, Exchange, Write, find_header, list_files
 from emulator.recording.relay import ResponseStart
+from emulator.recording.writer import DECODED, MAX_BODY, WINDOW, LocalWriters, Writers, Written
 
-MAX_BODY = 8 * 1024**2  # bytes of a body that is one document; what exceeds it is left out
-_WINDOW = 64 * 1024  # bytes of a stream that wait, as a credential may be split over its events
-_TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens|generated_tokens|candidatesTokenCount)"\s*:\s*(\d+)')
+_MAX_WAITING = 16 * WINDOW  # bytes; then the service waits for the disk
+_NUMBERS = count()
 _WORD = re.compile(r"[^a-z0-9]+")
 _STREAMS = ("text/event-stream", "application/x-ndjson")
-_DECODED = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # zlib's ``wbits``
 
 
 @dataclass(slots=True)
@@ -58,8 +44,11 @@ class Totals:
 class Folder:
     """Folder of exchanges that are numbered in the order in which they begin."""
 
-    def __init__(self, path: Path, on_kept: Callable[[Path, Exchange], None] | None = None) -> None:
+    def __init__(
+        self, path: Path, on_kept: Callable[[Path, Exchange], None] | None = None, writers: Writers | None = None
+    ) -> None:
         self.path = path
+        self.writers = writers or LocalWriters()
         self.totals = Totals()
         self.on_kept = on_kept
         self._number = 0
@@ -93,26 +82,27 @@ class Folder:
         """Wait until every exchange is written."""
         while self._open:
             await asyncio.gather(*self._open, return_exceptions=True)
+        await run_in_thread(self.writers.close)
 
 
 class Keeper:
-    """Writer of one exchange; observes a call while it passes, see :class:`~emulator.recording.relay.Observer`."""
+    """Recorder of one exchange; observes a call while it passes, see :class:`~emulator.recording.relay.Observer`."""
 
     def __init__(self, folder: Folder, path: Path, exchange: Exchange) -> None:
         self._folder = folder
         self._path = path
         self._exchange = exchange
-        self._secrets = Secrets()
+        self._number = next(_NUMBERS)
         self._request: list[bytes] = []
         self._request_size = 0
         self._writes: list[Write] = []
         self._waiting = 0  # bytes
-        self._written = 0
-        self._tokens = 0
+        self._size = 0  # bytes of a body that is one document
         self._is_stream = False
+        self._is_open = False
         self._unpacker: zlib._Decompress | None = None
-        self._file: TextIO | None = None
         self._flushing: asyncio.Task[None] | None = None
+        self._error: OSError | None = None
 
     def on_request(self, data: bytes) -> None:
         self._request_size += len(data)
@@ -127,34 +117,38 @@ class Keeper:
         exchange.status, exchange.reason, exchange.headers = head.status, head.reason, head.headers
         exchange.framing, exchange.offset = head.framing, offset
         self._is_stream = find_header(head.headers, "content-type").partition(";")[0].strip().lower() in _STREAMS
-        window = _DECODED.get(find_header(head.headers, "content-encoding").strip().lower())
+        window = DECODED.get(find_header(head.headers, "content-encoding").strip().lower())
         self._unpacker = None if window is None else zlib.decompressobj(window)
 
     async def on_data(self, data: bytes, offset: float) -> None:
         self._folder.totals.received += len(data)
         if self._unpacker is not None:
             data = self._unpack(data)
-        if not data:
+        if not data or self._error is not None:
             return
-        if not self._is_stream and self._written + self._waiting + len(data) > MAX_BODY:
-            self._exchange.unkept += len(data)
-            return
+        if not self._is_stream:
+            self._size += len(data)
+            if self._size > MAX_BODY:
+                self._exchange.unkept += len(data)
+                return
         self._writes.append(Write(offset, data))
         self._waiting += len(data)
-        if self._is_stream and self._waiting > 2 * _WINDOW:
-            if self._flushing is not None and self._waiting > 16 * _WINDOW:
+        if self._waiting > WINDOW:
+            if self._flushing is not None and self._waiting > _MAX_WAITING:
                 await self._flushing
             if self._flushing is None or self._flushing.done():
-                self._flushing = asyncio.ensure_future(self._flush_stream())
+                self._flushing = asyncio.ensure_future(self._flush())
                 self._folder.follow(self._flushing)
 
     def _unpack(self, data: bytes) -> bytes:
         assert self._unpacker is not None
         try:
-            return self._unpacker.decompress(data, MAX_BODY)
+            plain = self._unpacker.decompress(data, MAX_BODY)
         except zlib.error:
             self._exchange.unkept += len(data)
             return b""
+        self._exchange.unkept += len(self._unpacker.unconsumed_tail)
+        return plain
 
     def on_end(self, ending: Ending, offset: float, missing: int) -> None:
         exchange = self._exchange
@@ -164,95 +158,53 @@ class Keeper:
     def on_failed(self, reason: str) -> None:
         self._folder.totals.failed.append(f"{self._exchange.vendor} {self._exchange.method}: {reason}")
 
-    async def _flush_stream(self) -> None:
+    async def _flush(self) -> None:
         writes, self._writes, self._waiting = self._writes, [], 0
-        left = await run_in_thread(self._write_part, writes, _WINDOW)
-        self._writes[:0] = left
-        self._waiting += sum(len(write.data) for write in left)
+        try:
+            await run_in_thread(self._add, writes)
+        except OSError as error:  # the call goes on without its recording
+            self._error = error
 
     async def _finish(self) -> None:
         if self._flushing is not None:
             await self._flushing
         try:
-            await run_in_thread(self._write_last)
+            if self._error is not None:
+                raise self._error
+            written = await run_in_thread(self._write_last)
         except OSError as error:
             self._folder.totals.failed.append(f"{self._path.name}: {error.strerror or error}")
             return
-        self._count()
+        self._count(written)
 
-    def _count(self) -> None:
-        totals, secrets = self._folder.totals, self._secrets
+    def _count(self, written: Written) -> None:
+        totals = self._folder.totals
         totals.calls += 1
-        totals.tokens += self._tokens
-        totals.unkept += self._exchange.unkept
-        totals.secrets += secrets.total
-        totals.exposed += [f"{self._path.name}: {place}" for place in secrets.places]
+        totals.tokens += written.tokens
+        totals.unkept += written.unkept
+        totals.secrets += written.secrets
+        totals.exposed += [f"{written.path.name}: {place}" for place in written.exposed]
         totals.endings[self._exchange.ending] = totals.endings.get(self._exchange.ending, 0) + 1
         if self._folder.on_kept is not None:
-            self._folder.on_kept(self._path, self._exchange)
+            self._exchange.target = written.target
+            self._folder.on_kept(written.path, self._exchange)
 
     # In the worker thread
 
-    def _open_file(self) -> TextIO:
-        """Open the file and write the request and the head of the response, redacted."""
-        if self._file is not None:
-            return self._file
-        exchange, secrets = self._exchange, self._secrets
-        exchange.request_headers = redact_headers(drop_framing(exchange.request_headers), secrets, "request")
-        exchange.target = redact_target(exchange.target, secrets)
-        body = b"".join(self._request)
-        if self._request_size > MAX_BODY:
-            body = b""
-            exchange.unkept += self._request_size
-        exchange.request_body = redact_whole(self._decode_request(body), secrets, "request body")
-        exchange.headers = redact_headers(drop_framing(exchange.headers), secrets, "response")
-        if self._unpacker is not None:
-            exchange.headers = _drop(exchange.headers, "content-encoding")
-        self._request.clear()
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        while self._path.exists():  # another process records to the same folder
-            number, _, rest = self._path.name.partition("-")
-            self._path = self._path.with_name(f"{int(number) + 1:04}-{rest}")
-        self._file = self._path.open("x", encoding="utf-8", newline="\n")
-        self._file.write(format_opening(exchange) + format_head(exchange))
-        return self._file
+    def _add(self, writes: list[Write]) -> None:
+        writers = self._folder.writers
+        if not self._is_open:
+            request = b"".join(self._request)
+            if self._request_size > MAX_BODY:
+                request = b""
+                self._exchange.unkept += self._request_size
+            self._request.clear()
+            self._is_open = True
+            opening = replace(self._exchange, request_body=request)
+            writers.open(self._number, self._path, opening, is_stream=self._is_stream)
+        writers.add(self._number, writes)
 
-    def _decode_request(self, body: bytes) -> bytes:
-        coding = find_header(self._exchange.request_headers, "content-encoding").strip().lower()
-        if not coding:
-            return body
-        try:
-            plain = zlib.decompressobj(_DECODED[coding]).decompress(body, MAX_BODY)
-        except (KeyError, zlib.error):  # nothing can be searched in it
-            self._exchange.unkept += len(body)
-            return b""
-        self._exchange.request_headers = _drop(self._exchange.request_headers, "content-encoding")
-        return plain
-
-    def _write_part(self, writes: list[Write], keep: int) -> list[Write]:
-        """Write what no credential can reach any more; return the rest."""
-        file = self._open_file()
-        done, left = redact_writes(writes, self._secrets, "response body", keep=keep)
-        self._written += sum(len(write.data) for write in done)
-        for write in done:
-            if write.data:
-                file.write(format_write(write))
-        self._read_tokens(done)
-        return left
-
-    def _write_last(self) -> None:
-        self._write_part(self._writes, 0)
-        self._writes = []
-        assert self._file is not None
-        self._exchange.redacted = self._secrets.total
-        with self._file as file:
-            file.write(format_end(self._exchange))
-
-    def _read_tokens(self, writes: list[Write]) -> None:
-        found = _TOKENS.findall(b"".join(write.data for write in writes[-8:]))
-        if found:
-            self._tokens = int(found[-1])
-
-
-def _drop(headers: Headers, name: str) -> Headers:
-    return tuple(pair for pair in headers if pair[0].lower() != name)
+    def _write_last(self) -> Written:
+        writes, self._writes = self._writes, []
+        self._add(writes)
+        return self._folder.writers.finish(self._number, self._exchange)

@@ -170,14 +170,58 @@ def _find_in_text(text: str, secrets: Secrets) -> Iterator[list[_Edit]]:
 
 def _find_in_strings(text: str, secrets: Secrets) -> Iterator[list[_Edit]]:
     """Yield the edits for each credential in the strings of JSON documents, joined by member over all documents."""
+    documents = list(_DOCUMENT.finditer(text))
+    if _are_clean([document[1] for document in documents], secrets):
+        return
     pieces: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-    for document in _DOCUMENT.finditer(text):
+    for document in documents:
         for path, start, raw in _list_strings(document[1], document.start(1)):
             pieces.setdefault(path, []).append((start, raw))
     for found in pieces.values():
         if len(found) == 1 and "\\" not in found[0][1]:
             continue  # the text itself was searched
         yield from _find_in_pieces([(start, raw, _decode(raw)) for start, raw in found], secrets)
+
+
+class _Members(tuple[tuple[str, object], ...]):
+    """Members of a JSON object in order, also of the same name."""
+
+    __slots__ = ()
+
+
+_PARSER = json.JSONDecoder(strict=False, object_pairs_hook=_Members)
+
+
+def _are_clean(documents: Sequence[str], secrets: Secrets) -> bool:
+    """Return whether documents are JSON without a credential in their strings, joined by member over all.
+
+    It takes a tenth of the time of finding where each string stands, which only credentials need.
+    """
+    joined: dict[tuple[str, ...], list[str]] = {}
+    for document in documents:
+        try:
+            value, end = _PARSER.raw_decode(document)
+        except (ValueError, RecursionError):
+            return False
+        if document[end:].strip():
+            return False
+        _collect_strings(value, (), joined)
+    return not any(next(_find_spans("".join(values), secrets), None) for values in joined.values())
+
+
+def _collect_strings(value: object, path: tuple[str, ...], joined: dict[tuple[str, ...], list[str]]) -> None:
+    """Add the strings of a JSON value to those of the same member; an item has the empty name."""
+    if isinstance(value, str):
+        joined.setdefault(path, []).append(value)
+    elif isinstance(value, _Members):
+        for name, member in value:
+            if isinstance(member, str | list | _Members):
+                _collect_strings(member, (*path, name), joined)
+    elif isinstance(value, list):
+        inner = (*path, "")
+        for item in value:
+            if isinstance(item, str | list | _Members):
+                _collect_strings(item, inner, joined)
 
 
 def _find_in_pieces(pieces: Sequence[tuple[int, str, str]], secrets: Secrets) -> Iterator[list[_Edit]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from math import inf
 from pathlib import PurePath
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from emulator.core.faultable import Chunk, CloseMode, FaultableResponse
@@ -26,12 +27,38 @@ _ALWAYS_DROPPED = frozenset({"content-encoding", "trailer"})
 _TASKS: tuple[tuple[str, Task], ...] = (("embeddings", "embeddings"), ("rerank", "rerank"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Recorded:
-    """Exchange with its canonical ask."""
+    """Exchange with its canonical ask, and what each replay of it needs."""
 
     exchange: Exchange
     ask: Ask
+
+    @cached_property
+    def said(self) -> Said:
+        """Content of the response."""
+        return read_response(self.exchange)
+
+    @cached_property
+    def pieces(self) -> Sequence[Piece]:
+        """Parts of the response body."""
+        return tuple(_mark_pieces(_cut_writes(self.exchange), self.said))
+
+
+class Piece(NamedTuple):
+    """Part of a recorded body: an event, or what of one event is in one write.
+
+    Fields:
+        offset: of its write; ``is_end``: of an event; ``is_flushed``: the last of its write.
+        spoken: number of events with text so far.
+    """
+
+    offset: float
+    data: bytes
+    is_end: bool
+    is_flushed: bool
+    spoken: int = 0
+    mark: Mark = Mark.PLAIN
 
 
 @lru_cache(maxsize=32)
@@ -85,11 +112,11 @@ class Recording:
         return describe_miss(ask, rows, self._counting)
 
 
-def choose(found: Sequence[Recorded], count: int, after: str) -> Exchange | None:
+def choose(found: Sequence[Recorded], count: int, after: str) -> Recorded | None:
     """Return the exchange of the ``count``-th request with the same ask, from 0; ``None``: there are no more."""
     if not found or (count >= len(found) and after == "refuse"):
         return None
-    return found[count % len(found) if after == "repeat" else min(count, len(found) - 1)].exchange
+    return found[count % len(found) if after == "repeat" else min(count, len(found) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +146,7 @@ def read_response(exchange: Exchange) -> Said:
 
 
 def build_response(
-    exchange: Exchange,
-    said: Said,
+    recorded: Recorded,
     tokens: int,
     schedule: Callable[[float], float],
     *,
@@ -134,7 +160,8 @@ def build_response(
         schedule: returns when a write is due that was recorded at an offset.
         is_dated: the emulator sends a date of its own.
     """
-    chunks = tuple(_count_tokens(_cut_writes(exchange, schedule), said, tokens))
+    exchange, said = recorded.exchange, recorded.said
+    chunks = _schedule_pieces(recorded.pieces, tokens, schedule)
     ending, end = _find_ending(exchange)
     start = schedule(exchange.offset) if exchange.status else inf
     texts = [event.text for event in said.events if event.text]
@@ -152,6 +179,18 @@ def build_response(
         texts=tuple([*texts, *[""] * (tokens - len(texts))][:tokens]),
         fields=fields,
     )
+
+
+def _schedule_pieces(pieces: Sequence[Piece], tokens: int, schedule: Callable[[float], float]) -> tuple[Chunk, ...]:
+    """Return the chunks with their due times, and with the tokens that the client has after each."""
+    spoken = pieces[-1].spoken if pieces else 0
+    chunks = [
+        Chunk(schedule(offset), data, heard * tokens // spoken if spoken else 0, is_end, is_flushed, mark)
+        for offset, data, is_end, is_flushed, heard, mark in pieces
+    ]
+    if chunks and not spoken:
+        chunks[-1] = replace(chunks[-1], tokens=tokens)
+    return tuple(chunks)
 
 
 def _select_headers(headers: Headers, *, is_dated: bool) -> Headers:
@@ -176,33 +215,29 @@ def _find_ending(exchange: Exchange) -> tuple[CloseMode, float]:
     return modes[exchange.ending], exchange.ended
 
 
-def _cut_writes(exchange: Exchange, schedule: Callable[[float], float]) -> list[Chunk]:
-    """Return the writes in chunks of one event each; those of one write stay together."""
-    chunks: list[Chunk] = []
+def _cut_writes(exchange: Exchange) -> list[Piece]:
+    """Return the writes in pieces of one event each."""
+    pieces: list[Piece] = []
     for write in exchange.writes:
         parts = split_events(write.data) if exchange.is_streamed else [write.data]
-        due = schedule(write.offset)
         for number, part in enumerate(parts, 1):
-            is_end = not exchange.is_streamed or part.endswith((b"\n\n", b"\r\n\r\n"))
-            chunks.append(Chunk(due, part, last=is_end, flush=number == len(parts)))
-    if chunks and not exchange.is_streamed:
-        chunks = [*(replace(chunk, last=False) for chunk in chunks[:-1]), chunks[-1]]
-    return chunks
+            is_end = exchange.is_streamed and part.endswith((b"\n\n", b"\r\n\r\n"))
+            pieces.append(Piece(write.offset, part, is_end, number == len(parts)))
+    if pieces and not exchange.is_streamed:
+        pieces[-1] = pieces[-1]._replace(is_end=True)
+    return pieces
 
 
-def _count_tokens(chunks: Sequence[Chunk], said: Said, tokens: int) -> list[Chunk]:
-    """Return the chunks with the tokens that the client has after each; every event with text counts alike."""
-    spoken = sum(bool(event.text) for event in said.events)
-    counted, number, heard = [], 0, 0
-    for chunk in chunks:
+def _mark_pieces(pieces: Iterable[Piece], said: Said) -> Iterator[Piece]:
+    """Yield the pieces with the role of the event that each ends, and the number of events with text."""
+    number = spoken = 0
+    for piece in pieces:
         mark = Mark.PLAIN
-        if chunk.last and number < len(said.events):
-            heard += bool(said.events[number].text)
+        if piece.is_end and number < len(said.events):
+            spoken += bool(said.events[number].text)
             mark = said.events[number].mark
             number += 1
-        reached = heard * tokens // spoken if spoken else (tokens if chunk is chunks[-1] else 0)
-        counted.append(replace(chunk, tokens=reached, mark=mark))
-    return counted
+        yield piece._replace(spoken=spoken, mark=mark)
 
 
 def find_models(exchanges: Sequence[Exchange], vendor: str, resolve: Resolve) -> dict[str, Task]:

@@ -9,7 +9,6 @@ import logging
 import pickle
 import signal
 import socket
-import sys
 import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from emulator.core.os_errors import explain_address
+from emulator.core.processes import name_command
 from emulator.http.listeners import PortInUse
 from emulator.serve.signals import stop_signals
 from emulator.settings import Settings
@@ -139,7 +139,7 @@ class Supervisor:
     async def _work(self, number: int) -> int:
         """Run one worker process; it ends with this process, as its stdin closes."""
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*_name_command(), stdin=pipe, stdout=pipe, process_group=0)
+        process = await asyncio.create_subprocess_exec(*name_command(_WORKER), stdin=pipe, stdout=pipe, process_group=0)
         self._running[number] = process
         if self._stopping.is_set():
             process.terminate()
@@ -158,13 +158,6 @@ class Supervisor:
         if not self._announced and len(self._ready) == self._settings.workers:
             self._announced = True
             self._announce(urls)
-
-
-def _name_command() -> tuple[str, ...]:
-    """Return the command of a worker, which imports from this process's paths but never the current folder."""
-    paths = [path for path in sys.path if path]  # an empty path is the current folder, as for ``python -c``
-    run = f"import runpy, sys; sys.path[:] = {paths!r}; runpy.run_module({_WORKER!r}, run_name='__main__')"
-    return (sys.executable, "-P", "-c", run)
 
 
 def _name(code: int) -> str:

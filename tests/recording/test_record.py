@@ -1,6 +1,7 @@
 """A recording server between a client and a service."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +14,7 @@ from emulator.http.writer import reset
 from emulator.recording.exchange import load_folder
 from emulator.recording.relay import UpstreamError, parse_upstreams
 from tests.recording.servers import recording, serving
+from tests.tools.soak.recorder import attack
 
 HEAD = b"HTTP/1.1 200 OK\r\nX-One: 1\r\nx-two: 2\r\nContent-Type: text/plain\r\n"
 BIG = 12 * 1024**2  # bytes
@@ -94,7 +96,7 @@ async def test_client_sees_what_the_service_did(
 ) -> None:
     async with (
         serving(answer) as url,
-        recording({"tgi": url}, tmp_path, silence=0.2) as server,
+        recording({"tgi": url}, tmp_path, silence=0.2 if ending == "timed out" else 60.0) as server,
         aiohttp.ClientSession() as client,
     ):
         told = ""
@@ -137,6 +139,14 @@ async def test_long_bodies_pass_and_are_left_out(tmp_path: Path) -> None:
     assert much.unkept + len(much.body) == BIG
     assert sent.unkept == BIG
     assert not sent.request_body
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of another process is read from /proc")
+def test_hostile_services_cost_no_memory() -> None:
+    """Long answers pass while other streams go on; what is left out of a recording is never held."""
+    size = 64 * 1024**2
+    assert attack({"document": size, "one event": size, "stream": size // 16, "lie": 0, "reset": 0}) == 0
 
 
 async def test_sessions_have_folders_and_own_paths_are_answered(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from emulator.core.redaction.names import Place, is_secret_name, list_words, split_name
+from emulator.core.cache import lru
+from emulator.core.redaction.names import MAX_CACHED, Place, is_secret_name, list_words, split_name
 
 Secret = Callable[[str, str], str]
 Value = Callable[[Place, str, str], str]
@@ -82,7 +83,15 @@ def _may_hold(text: str) -> bool:
     """Return whether a document may hold a credential; cheaper than parsing it."""
     if any(suspect.search(text) for suspect in _SUSPECTS):
         return True
-    return any(map(_is_suspect_name, {*_NAME.findall(text)}))
+    return any(
+        _is_suspect_cached(name) if len(name) <= MAX_CACHED else _is_suspect_name(name)
+        for name in {*_NAME.findall(text)}
+    )
+
+
+@lru(4096)
+def _is_suspect_cached(name: str) -> bool:
+    return _is_suspect_name(name)
 
 
 def _is_suspect_name(name: str) -> bool:

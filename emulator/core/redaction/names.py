@@ -15,7 +15,7 @@ def list_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_MAX_CACHED = 64  # characters of a name with a cached result
+MAX_CACHED = 64  # characters of a name with a cached result
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -63,7 +63,7 @@ _HEADERS = list_words("session xsession sessionid xsessionid mcpsessionid xforwa
 
 def is_secret_name(place: Place, name: str) -> bool:
     """Return whether a name marks its value as a credential; case, camel case and separators are ignored."""
-    return _is_secret_cached(place, name) if len(name) <= _MAX_CACHED else _is_secret(place, name)
+    return _is_secret_cached(place, name) if len(name) <= MAX_CACHED else _is_secret(place, name)
 
 
 @lru(4096)

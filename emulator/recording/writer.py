@@ -1,0 +1,186 @@
+"""Write exchanges to their files, redacted."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TextIO
+
+from emulator.core.http import Headers
+from emulator.recording.exchange import (
+    Exchange,
+    Write,
+    drop_framing,
+    find_header,
+    format_end,
+    format_head,
+    format_opening,
+    format_write,
+)
+from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
+
+MAX_BODY = 8 * 1024**2  # bytes of a body that is one document, or of one event; what exceeds it is left out
+WINDOW = 64 * 1024  # bytes of a stream that wait, as a credential may be split over its events
+_BATCH = 4 * WINDOW  # bytes of a stream that are searched at once; the last window is searched again
+DECODED = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # zlib's ``wbits``
+_TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens|generated_tokens|candidatesTokenCount)"\s*:\s*(\d+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Result of a recorded exchange.
+
+    Fields:
+        path: file that was written.
+        target: path and query, redacted.
+        tokens: completion tokens that the response states.
+        unkept: bytes that are not in the file; ``secrets``: credentials that were cut.
+        exposed: places of credentials outside credential headers.
+    """
+
+    path: Path
+    target: str
+    tokens: int
+    unkept: int
+    secrets: int
+    exposed: Sequence[str]
+
+
+class Writers(Protocol):
+    """Writer of several exchanges, each with a number.
+
+    Methods block. They raise ``OSError`` if a file cannot be written, which ends that exchange.
+    """
+
+    def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
+        """Begin a file: request and head of the response."""
+
+    def add(self, number: int, writes: Sequence[Write]) -> None:
+        """Take the next writes of a response."""
+
+    def finish(self, number: int, exchange: Exchange) -> Written:
+        """Write the rest and the ending, of which ``exchange`` has the fields."""
+
+    def close(self) -> None:
+        """End; nothing is written afterwards."""
+
+
+class _File:
+    """File of one exchange."""
+
+    def __init__(self, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
+        self._path = path
+        self._exchange = exchange
+        self._is_stream = is_stream
+        self._secrets = Secrets()
+        self._waiting: list[Write] = []
+        self._size = 0  # bytes that wait
+        self._unkept = 0
+        self._is_skipping = False
+        self._tokens = 0
+        self._file = self._open()
+
+    def _open(self) -> TextIO:
+        """Open the file and write the request and the head of the response, redacted."""
+        exchange, secrets = self._exchange, self._secrets
+        exchange.request_headers = redact_headers(drop_framing(exchange.request_headers), secrets, "request")
+        exchange.target = redact_target(exchange.target, secrets)
+        exchange.request_body = redact_whole(self._decode_request(exchange.request_body), secrets, "request body")
+        exchange.headers = redact_headers(drop_framing(exchange.headers), secrets, "response")
+        if find_header(exchange.headers, "content-encoding").strip().lower() in DECODED:
+            exchange.headers = _drop(exchange.headers, "content-encoding")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        while self._path.exists():  # another process records to the same folder
+            number, _, rest = self._path.name.partition("-")
+            self._path = self._path.with_name(f"{int(number) + 1:04}-{rest}")
+        file = self._path.open("x", encoding="utf-8", newline="\n")
+        file.write(format_opening(exchange) + format_head(exchange))
+        exchange.request_body = b""
+        return file
+
+    def _decode_request(self, body: bytes) -> bytes:
+        coding = find_header(self._exchange.request_headers, "content-encoding").strip().lower()
+        if not coding:
+            return body
+        try:
+            plain = zlib.decompressobj(DECODED[coding]).decompress(body, MAX_BODY)
+        except (KeyError, zlib.error):  # nothing can be searched in it
+            self._unkept += len(body)
+            return b""
+        self._exchange.request_headers = _drop(self._exchange.request_headers, "content-encoding")
+        return plain
+
+    def add(self, writes: Sequence[Write]) -> None:
+        if self._is_skipping:
+            writes = self._skip(writes)
+        self._waiting += writes
+        self._size += sum(len(write.data) for write in writes)
+        if not self._is_stream or self._size <= _BATCH:
+            return
+        if any(write.data.endswith(b"\n") for write in self._waiting):
+            self._write(WINDOW)
+        if self._size > MAX_BODY:  # one event that has no end
+            self._unkept += self._size
+            self._waiting, self._size, self._is_skipping = [], 0, True
+
+    def _skip(self, writes: Sequence[Write]) -> Sequence[Write]:
+        """Leave out the rest of an event that is too long."""
+        for number, write in enumerate(writes):
+            _, end, rest = write.data.partition(b"\n")
+            if end:
+                self._unkept += len(write.data) - len(rest)
+                self._is_skipping = False
+                return [Write(write.offset, rest), *writes[number + 1 :]]
+            self._unkept += len(write.data)
+        return ()
+
+    def _write(self, keep: int) -> None:
+        """Write what no credential can reach any more; the rest waits."""
+        done, self._waiting = redact_writes(self._waiting, self._secrets, "response body", keep=keep)
+        self._size = sum(len(write.data) for write in self._waiting)
+        for write in done:
+            if write.data:
+                self._file.write(format_write(write))
+        found = _TOKENS.findall(b"".join(write.data for write in done[-8:]))
+        if found:
+            self._tokens = int(found[-1])
+
+    def finish(self, ending: Exchange) -> Written:
+        exchange = self._exchange
+        with self._file as file:
+            self._write(0)
+            exchange.ending, exchange.ended, exchange.missing = ending.ending, ending.ended, ending.missing
+            exchange.unkept, exchange.redacted = ending.unkept + self._unkept, self._secrets.total
+            file.write(format_end(exchange))
+        places = tuple(self._secrets.places)
+        return Written(self._path, exchange.target, self._tokens, exchange.unkept, self._secrets.total, places)
+
+
+def _drop(headers: Headers, name: str) -> Headers:
+    return tuple(pair for pair in headers if pair[0].lower() != name)
+
+
+class LocalWriters:
+    """Writer of exchanges in this process."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, _File] = {}
+
+    def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
+        self._files[number] = _File(path, exchange, is_stream=is_stream)
+
+    def add(self, number: int, writes: Sequence[Write]) -> None:
+        try:
+            self._files[number].add(writes)
+        except OSError:
+            del self._files[number]
+            raise
+
+    def finish(self, number: int, exchange: Exchange) -> Written:
+        return self._files.pop(number).finish(exchange)
+
+    def close(self) -> None:
+        """Nothing to end."""
