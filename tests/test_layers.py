@@ -58,7 +58,7 @@ LIBRARIES: dict[str, frozenset[str]] = {
     "prometheus_client": frozenset({"observability"}),
     "re2": frozenset({"scenario"}),
     "scipy": frozenset({"fit"}),
-    "yaml": frozenset({"imports", "scenario"}),
+    "yaml": frozenset({"imports", "scenario", "sweep"}),
 }
 
 

@@ -107,7 +107,7 @@ _EXAMPLES = {
     ),
     "sweep": format_examples(
         ("emulator sweep --vendor azure -- python -m app", "a table of what the program survives"),
-        ("emulator sweep --jobs 2 --json sweep.json -- pytest -q", "two at a time; a second run goes on"),
+        ("emulator sweep --jobs 2 --html sweep.html --failures failures -- pytest -q tests", "two at a time; a page"),
     ),
     "verdict": format_examples(("emulator verdict --session a", "exit status 1 if a client broke a rule")),
     "record": format_examples(
@@ -298,12 +298,34 @@ def _add_report(report: argparse.ArgumentParser) -> None:
 def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     flag = sweep.add_argument
     sweep.usage = "emulator sweep [--vendor NAME] [--flag VALUE ...] -- COMMAND ..."
-    flag("--vendor", choices=VENDOR_NAMES, default="databricks", help="whose variables the command has")
+    flag("--vendor", choices=VENDOR_NAMES, action="append", help="whose variables the command has; repeatable")
+    flag(
+        "--scenario",
+        metavar="FILE",
+        action="append",
+        default=[],
+        dest="base",
+        help="scenario of all runs: answers, budget",
+    )
     flag("--jobs", type=int, default=1, metavar="N", help="runs at a time (default 1)")
     flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
     flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
     flag("--max-runs", type=int, metavar="N", help="most runs of the command")
-    flag("--json", metavar="FILE", help="write every cell; go on with what the file has")
+    flag("--full", action="store_true", help="run every cell, at every token, and merge none")
+    flag("--shard", metavar="I/N", default="1/1", help="run the i-th part of n")
+    flag("--json", metavar="FILE", help="write every cell; go on with a sweep that was ended early")
+    flag("--from", metavar="FILE", action="append", default=[], dest="earlier", help="take over outcomes, as of shards")
+    flag("--since", metavar="REV", help="run only what changed since a revision of Git; needs --json")
+    flag(
+        "--watch",
+        metavar="PATH",
+        action="append",
+        default=[],
+        dest="watched",
+        help="a file that the command uses; repeatable",
+    )
+    flag("--failures", metavar="FOLDER", help="write a scenario for each failure, which shows it again")
+    flag("--html", metavar="FILE", help="write a page")
     flag("--junit", metavar="FILE", help="write JUnit XML")
     flag("--sarif", metavar="FILE", help="write SARIF")
     flag("test_command", nargs="+", metavar="COMMAND", help="what to run, behind --")
@@ -568,7 +590,7 @@ def _find_url(options: argparse.Namespace, settings: Settings) -> str:
 
 
 def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
-    from emulator.cli.sweep import Outputs, run_sweep
+    from emulator.cli.sweep import Outputs, parse_shard, run_sweep
     from emulator.core.units import parse_duration
     from emulator.sweep.run import Options
 
@@ -576,9 +598,22 @@ def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
         hang_after = None if options.hang_after is None else parse_duration(options.hang_after)
     except ValueError as error:
         raise SettingsError(f"--hang-after: {error}") from None
-    files = [None if file is None else Path(file) for file in (options.json, options.junit, options.sarif)]
-    given = options.test_command, options.vendor, options.jobs, options.clock, hang_after, options.max_runs
-    return run_sweep(Options(*given), Outputs(*files))
+    files = {
+        name: None if getattr(options, name) is None else Path(getattr(options, name))
+        for name in ("json", "junit", "sarif", "html", "failures")
+    }
+    watch, earlier, base = (tuple(map(Path, texts)) for texts in (options.watched, options.earlier, options.base))
+    how = Options(
+        vendors=options.vendor or VENDOR_NAMES[:1],
+        jobs=options.jobs,
+        clock=options.clock,
+        hang_after=hang_after,
+        max_runs=options.max_runs,
+        full=options.full,
+        shard=parse_shard(options.shard),
+        base=base,
+    )
+    return run_sweep(options.test_command, how, Outputs(since=options.since, watch=watch, earlier=earlier, **files))
 
 
 def _run_verdict(options: argparse.Namespace, settings: Settings) -> int:

@@ -1,69 +1,219 @@
 """``emulator sweep``: run a test command once for each fault that its calls can meet."""
 
+from __future__ import annotations
+
+import os
+import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from emulator.client import EmulatorError
 from emulator.core.text import escape
+from emulator.scenario.parsed import ScenarioError
 from emulator.settings import SettingsError
-from emulator.sweep.report import read_json, write_json, write_junit, write_markdown, write_sarif
-from emulator.sweep.run import Key, Options, Row, SweepError, sweep
+from emulator.sweep.cells import Cell
+from emulator.sweep.command import Command
+from emulator.sweep.earlier import (
+    Report,
+    hash_files,
+    join_reports,
+    list_changed,
+    list_watched,
+    parse_report,
+    read_at,
+)
+from emulator.sweep.page import write_page
+from emulator.sweep.plan import SURVIVED, Key, Plan
+from emulator.sweep.report import write_json, write_junit, write_markdown, write_sarif, write_scenarios
+from emulator.sweep.run import Learnt, Options, Row, Sweep, SweepError
+
+_SHOWN = 3  # names of changed files
+_BAR = 24  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Files to write; the JSON file is also read, to go on with what it has."""
+    """Files to write, and what to take over from earlier sweeps.
+
+    Fields:
+        json: also read, to go on with.
+        failures: folder of one scenario for each failure.
+        since: revision of Git.
+        watch: files that the command uses, besides those that it names.
+        earlier: reports whose outcomes are taken over.
+    """
 
     json: Path | None = None
     junit: Path | None = None
     sarif: Path | None = None
+    html: Path | None = None
+    failures: Path | None = None
+    since: str | None = None
+    watch: Sequence[Path] = ()
+    earlier: Sequence[Path] = ()
+
+    @property
+    def written(self) -> list[Path]:
+        files = (self.json, self.junit, self.sarif, self.html, self.failures)
+        return [*(file for file in files if file is not None), *self.earlier]
 
 
-def run_sweep(options: Options, outputs: Outputs) -> int:
+@dataclass(slots=True)
+class _Session:
+    """One sweep as it goes on: what it knows, and where it writes that."""
+
+    words: Sequence[str]
+    outputs: Outputs
+    before: Report
+    files: str
+    began: float
+    rows: dict[Key, Row] = field(default_factory=dict)
+    calls: dict[str, str] = field(default_factory=dict)
+    wanted: Sequence[Key] = ()
+
+    def find_earlier(self, cell: Cell, scenario: str) -> Row | None:
+        return self.before.find(cell.key, scenario, cell.call.digest)
+
+    def add(self, row: Row, made: int, left: int) -> None:
+        """Keep a row, show the progress, and write the JSON, so that nothing ends with a process that is killed."""
+        self.rows[row.key] = row
+        if made and not row.like:
+            self.write_json()
+        if sys.stderr.isatty():
+            failed = sum(1 for one in self.rows.values() if one.outcome != SURVIVED)
+            print(f"\r{format_bar(made, left, failed, time.monotonic() - self.began)}\x1b[K", end="", file=sys.stderr)
+
+    def write_json(self) -> None:
+        if self.outputs.json is None:
+            return
+        rows = {**self.before.rows, **self.rows}  # of other shards too
+        found = {key: rows[key] for key in self.wanted if key in rows}
+        report = Report(found, self.calls, self.words, self.files, len(found) == len(self.wanted))
+        _write(self.outputs.json, write_json(report))
+
+    def write(self) -> None:
+        """Write the report of what ran."""
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        self.write_json()
+        found, command = [self.rows[key] for key in self.wanted if key in self.rows], shlex.join(self.words)
+        print(write_markdown(found), end="")
+        for file, write in ((self.outputs.junit, write_junit), (self.outputs.sarif, write_sarif)):
+            if file is not None:
+                _write(file, write(found))
+        if self.outputs.html is not None:
+            _write(self.outputs.html, write_page(found, command))
+        if self.outputs.failures is not None:
+            write_scenarios(found, command, self.outputs.failures)
+
+
+def _write(file: Path, text: str) -> None:
+    """Replace a file as a whole."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, file)
+
+
+def format_bar(made: int, left: int, failed: int, seconds: float) -> str:
+    """Return a line of progress; the time left is by the mean of the runs that were made."""
+    done = _BAR * made // max(1, made + left)
+    rest = seconds / max(1, made) * left
+    return f"[{'#' * done}{'-' * (_BAR - done)}] {made} of {made + left} runs, {failed} failed, {rest:.0f} s left"
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Parse ``1/4``.
+
+    Raises:
+        SettingsError: it is no part of a whole.
+    """
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise SettingsError(f"--shard: expected I/N with I from 1 to N, such as 1/4, not {text}")
+    return int(number), int(of)
+
+
+def run_sweep(words: Sequence[str], options: Options, outputs: Outputs) -> int:
     """Print the table; return 1 if a cell was not survived, 2 if there is nothing to sweep, 130 after Ctrl-C."""
     from emulator import start
 
-    try:
-        done = read_json(outputs.json) if outputs.json else {}
-    except ValueError as error:
-        raise SettingsError(f"--json: {error}") from None
-    rows: dict[Key, Row] = {}
-    code = 0
+    for file in options.base:
+        if not file.is_file():
+            raise SettingsError(f"--scenario: there is no file {file}")
+    folder = Path()
+    watched = list_watched(words, outputs.watch, folder)
+    files = hash_files(watched, folder, outputs.written)
+    before = _read_earlier(words, outputs, watched, files)
+    session = _Session(words, outputs, before, files, time.monotonic())
     try:
         with start() as server:
-            sweep(server, options, done, _collect(rows, time.monotonic()))
+            _sweep(Sweep(server, options, Command(words), session.add), session)
     except SweepError as error:
-        print(f"no sweep: {escape(str(error))}", file=sys.stderr)
+        print("\n".join(map(escape, f"no sweep: {error}".splitlines())), file=sys.stderr)
         return 2
     except FileNotFoundError as error:
-        raise SettingsError(f"cannot run {options.command[0]}: {error.strerror}") from None
+        raise SettingsError(f"cannot run {words[0]}: {error.strerror}") from None
+    except (ScenarioError, EmulatorError) as error:
+        raise SettingsError(f"--scenario: {error}") from None
     except KeyboardInterrupt:
-        code = 130
-    _write(rows, done, outputs)
-    return code or int(any(row.outcome != "survived" for row in rows.values()))
+        session.write()
+        return 130
+    session.write()
+    return int(any(row.outcome != SURVIVED for row in session.rows.values()))
 
 
-def _collect(rows: dict[Key, Row], began: float) -> Callable[[Row, int], None]:
-    def add(row: Row, left: int) -> None:
-        rows[row.call, row.fault, row.position] = row
-        runs = sum(1 for one in rows.values() if not one.like)
-        if sys.stderr.isatty():
-            seconds = (time.monotonic() - began) / max(1, runs) * left
-            print(f"\r{runs} runs, {left} left, {seconds:.0f} s \x1b[K", end="", file=sys.stderr)
-
-    return add
+def _sweep(sweep: Sweep, session: _Session) -> None:
+    learnt: Learnt = sweep.learn()
+    session.calls = {call.name: call.digest for call in learnt.classes}
+    plan: Plan = sweep.plan(learnt)
+    session.wanted = [cell.key for cell in plan.cells]
+    session.began = time.monotonic()
+    sweep.run(learnt, plan, session.find_earlier)
 
 
-def _write(rows: Mapping[Key, Row], done: Mapping[Key, Row], outputs: Outputs) -> None:
-    """Write the report of what ran."""
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    found = [*rows.values()]
-    print(write_markdown(found), end="")
-    kept = [*found, *(row for key, row in done.items() if key not in rows)]
-    for file, write in ((outputs.json, write_json), (outputs.junit, write_junit), (outputs.sarif, write_sarif)):
-        if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(write(kept), encoding="utf-8")
+def _read_earlier(words: Sequence[str], outputs: Outputs, watched: Sequence[Path], files: str) -> Report:
+    """Return the outcomes to take over: those of a sweep that was ended early, of ``--from``, or since a revision."""
+    if outputs.since is not None:
+        return _read_since(outputs, watched)
+    found: list[Report] = []
+    for file in (*outputs.earlier, *([outputs.json] if outputs.json is not None and outputs.json.exists() else [])):
+        report = _parse(file)
+        is_same = (report.files, tuple(report.command)) == (files, tuple(words))
+        if is_same and (file in outputs.earlier or not report.is_complete):
+            found.append(report)
+        elif file in outputs.earlier:
+            print(f"sweep: {file} is of another command or of other files; its outcomes are not used", file=sys.stderr)
+    return join_reports(found)
+
+
+def _read_since(outputs: Outputs, watched: Sequence[Path]) -> Report:
+    revision, file = outputs.since or "", outputs.json
+    if file is None:
+        raise SettingsError("--since needs --json FILE, the report of the sweep at that revision")
+    try:
+        changed = list_changed(revision, watched, Path(), outputs.written)
+    except ValueError as error:
+        raise SettingsError(f"--since: {error}") from None
+    if changed:
+        names = ", ".join(changed[:_SHOWN]) + (", …" if len(changed) > _SHOWN else "")
+        print(f"sweep: {len(changed)} files changed since {revision} ({names}); all cells are run", file=sys.stderr)
+        return Report()
+    text = read_at(revision, file, Path())
+    if text is None and not file.exists():
+        print(f"sweep: there is no {file} of {revision}; all cells are run", file=sys.stderr)
+        return Report()
+    return _parse(file, text)
+
+
+def _parse(file: Path, text: bytes | None = None) -> Report:
+    """Parse a report, by default as the file has it."""
+    try:
+        return parse_report(file.read_bytes() if text is None else text, str(file))
+    except OSError as error:
+        raise SettingsError(f"cannot read {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise SettingsError(str(error)) from None

@@ -1,69 +1,68 @@
-"""Write the outcome of a sweep as Markdown, JSON, JUnit XML and SARIF."""
+"""Write the outcome of a sweep as Markdown, JSON, JUnit XML, SARIF, and as one scenario for each failure."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from emulator.core.json import JSON, as_array, as_object, as_text, dump_text, parse_json
-from emulator.sweep.run import Key, Row
+from emulator.core.json import JSON, dump_text
+from emulator.sweep.earlier import Report
+from emulator.sweep.plan import SURVIVED
+from emulator.sweep.run import Row
 
-_GOOD = "survived"
-
-
-def write_json(rows: Sequence[Row]) -> str:
-    """Return the cells as JSON, one a line."""
-    lines = ",\n".join(dump_text(asdict(row)) for row in rows)
-    return f'{{"cells": [\n{lines}\n]}}\n'
+OUTCOMES = ("hung", "failed silently", "over budget", "failed loudly", SURVIVED)
+"""Outcomes, the worst first."""
+_UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
 
-def read_json(file: Path) -> dict[Key, Row]:
-    """Return the cells of an earlier sweep, to go on with; none if there is no such file.
-
-    Raises:
-        ValueError: the file is no report of a sweep.
-    """
-    if not file.exists():
-        return {}
-    try:
-        cells = as_array(as_object(parse_json(file.read_bytes()))["cells"])
-        rows = [_read_row(cell) for cell in cells]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{file} is no report of a sweep: {error}") from None
-    return {(row.call, row.fault, row.position): row for row in rows}
+def sort_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows, the worst outcomes first."""
+    return sorted(rows, key=lambda row: OUTCOMES.index(row.outcome))
 
 
-def _read_row(cell: JSON) -> Row:
-    found = as_object(cell)
-    call, fault, position = (as_text(found[name]) for name in ("call", "fault", "position"))
-    outcome, scenario = as_text(found["outcome"]), as_text(found["scenario"])
-    broken, like = (tuple(map(as_text, as_array(found[name]))) for name in ("broken", "like"))
-    return Row(call, fault, position, outcome, scenario, broken, like)
+def count_outcomes(rows: Sequence[Row]) -> str:
+    """Return how many cells there are of each outcome, and how many runs they took."""
+    counts = Counter(row.outcome for row in rows)
+    runs = sum(1 for row in rows if not row.like)
+    found = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if name in counts)
+    return f"{len(rows)} cells, {runs} runs: {found or 'none'}."
+
+
+def write_json(report: Report) -> str:
+    """Return the cells as JSON, one a line, with what a later sweep needs to go on."""
+    lines = ",\n".join(dump_text(asdict(row)) for row in report.rows.values())
+    about: JSON = {
+        "complete": report.is_complete,
+        "command": [*report.command],
+        "files": report.files,
+        "calls": dict(report.calls),
+    }
+    return f'{dump_text(about)[:-1]},"cells": [\n{lines}\n]}}\n'
 
 
 def write_markdown(rows: Sequence[Row]) -> str:
     """Return a table of the cells, failures first, and how many there are of each outcome."""
-    counts = Counter(row.outcome for row in rows)
-    runs = sum(1 for row in rows if not row.like)
-    ordered = sorted(rows, key=lambda row: row.outcome == _GOOD)
-    lines = [f"{len(rows)} cells, {runs} runs: {', '.join(f'{count} {name}' for name, count in counts.items())}.", ""]
+    lines = [count_outcomes(rows), ""]
     lines += ["| call | fault | position | outcome | broken rules |", "| --- | --- | --- | --- | --- |"]
-    for row in ordered:
-        lines.append(f"| {row.call} | {row.fault} | {row.position} | {row.outcome} | {' '.join(row.broken)} |")
+    for row in sort_rows(rows):
+        broken = " ".join(row.broken).replace("|", "\\|")
+        lines.append(f"| {row.call} | {row.fault} | {row.position} | {row.outcome} | {broken} |")
     return "\n".join(lines) + "\n"
 
 
 def write_junit(rows: Sequence[Row]) -> str:
     """Return one test case for each cell."""
-    failures = sum(1 for row in rows if row.outcome != _GOOD)
+    failures = sum(1 for row in rows if row.outcome != SURVIVED)
     suite = Element("testsuite", name="emulator sweep", tests=str(len(rows)), failures=str(failures))
     for row in rows:
-        case = SubElement(suite, "testcase", classname=row.call, name=_name(row))
-        if row.outcome != _GOOD:
-            SubElement(case, "failure", message=row.outcome).text = "\n".join([*row.broken, row.scenario])
+        case = SubElement(suite, "testcase", classname=row.call, name=row.name)
+        if row.outcome != SURVIVED:
+            text = "\n".join([*row.broken, row.said, row.scenario])
+            SubElement(case, "failure", message=row.outcome).text = _UNWRITABLE.sub("?", text)
     return tostring(suite, encoding="unicode", xml_declaration=True)
 
 
@@ -78,11 +77,34 @@ def write_sarif(rows: Sequence[Row]) -> str:
 
 def _list_results(rows: Sequence[Row]) -> Iterator[JSON]:
     for row in rows:
-        if row.outcome != _GOOD:
-            text = f"{row.call}: {_name(row)}: {row.outcome}. {' '.join(row.broken)}".strip()
+        if row.outcome != SURVIVED:
+            text = f"{row.call}: {row.name}: {row.outcome}. {' '.join(row.broken)}".strip()
             place: JSON = {"logicalLocations": [{"name": row.call}]}
             yield {"ruleId": row.outcome, "level": "error", "message": {"text": text}, "locations": [place]}
 
 
-def _name(row: Row) -> str:
-    return f"{row.fault} {row.position}".strip()
+def list_scenarios(rows: Sequence[Row], command: str) -> Mapping[str, str]:
+    """Return a scenario file for each failure that was run, by name; ``command``: shows it again."""
+    found: dict[str, str] = {}
+    for row in sort_rows(rows):
+        if row.outcome != SURVIVED and not row.like:
+            name = re.sub(r"[^a-z0-9]+", "-", " ".join(row.key).lower()).strip("-")
+            about = [
+                f"{row.call}: {row.outcome}.",
+                *row.broken,
+                f"To see it again: emulator serve {name}.yaml, and {command}",
+            ]
+            lines = "".join(f"# {line}\n" for text in about for line in text.splitlines())
+            found[f"{name}.yaml"] = lines + row.scenario
+    return found
+
+
+def write_scenarios(rows: Sequence[Row], command: str, folder: Path) -> None:
+    """Write the scenario of each failure; those of an earlier sweep that are no failure any more are deleted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = list_scenarios(rows, command)
+    for old in folder.glob("*.yaml"):
+        if old.name not in found and "\n# To see it again: emulator serve " in old.read_text(encoding="utf-8"):
+            old.unlink()
+    for name, text in found.items():
+        (folder / name).write_text(text, encoding="utf-8")

@@ -1,50 +1,82 @@
-"""Run a command with each cell in a session of its own."""
+"""Run a command with each cell in a session of its own, and name the outcomes."""
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
 
 from emulator.client import EmulatorClient
-from emulator.core.json import JSON
-from emulator.sweep.cells import UNNOTICEABLE, CallClass, Cell, list_cells, list_classes
-from emulator.sweep.probe import find_signature
+from emulator.core.json import Object
+from emulator.sweep.calls import CallClass, list_classes
+from emulator.sweep.cells import UNNOTICEABLE, Cell
+from emulator.sweep.command import Ended
+from emulator.sweep.plan import SURVIVED, Group, Key, Plan, find_next, infer, is_reported, plan_full, plan_merged
+from emulator.sweep.probe import Answer, send_again
 
 _MIN_HANG = 5.0  # real seconds
 _PATIENCE = 10  # times the fault-free run
-_UNMERGED = frozenset({"split", "hang"})  # the bytes are those without the fault
-Key = tuple[str, str, str]
+_MAX_LEARNING = 600.0  # real seconds of the fault-free run
+_DRAWN = re.compile(r"0x[0-9a-fA-F]+|[0-9a-f]{8,}|\d+(\.\d+)?")
+NO_FAULT = "no fault"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run, and how; ``hang_after`` in seconds, ``None``: by the fault-free run."""
+    """How to run the command.
 
-    command: Sequence[str]
-    vendor: str
+    Fields:
+        vendors: whose variables the command has; of those that several share, the last one's.
+        hang_after: seconds; ``None``: by the fault-free run.
+        full: run every cell, at every token.
+        shard: which part of how many.
+        base: scenario files that all runs have.
+    """
+
+    vendors: Sequence[str]
     jobs: int = 1
     clock: str = "instant"
     hang_after: float | None = None
     max_runs: int | None = None
+    full: bool = False
+    shard: tuple[int, int] = (1, 1)
+    base: Sequence[Path] = ()
+
+
+class Runner(Protocol):
+    """Runs the command."""
+
+    def run(self, variables: Mapping[str, str], limit: float) -> Ended:
+        """Run the command with these variables, for at most ``limit`` seconds."""
+
+    def end(self) -> None:
+        """End what runs, and run nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the command; ``exit``: ``None`` if it was ended because it hung."""
+    """One run of the command; ``broken``: sentences by rule."""
 
-    exit: int | None
+    ended: Ended
     seconds: float
     broken: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Outcome of a cell; ``like``: the cell whose run it shares, as both give the client the same bytes."""
+    """Outcome of a cell.
+
+    Fields:
+        broken: rule and sentence of each breach.
+        like: the cell whose run shows the outcome; empty: a run of its own.
+        said: what the command printed last, where it did not survive.
+    """
 
     call: str
     fault: str
@@ -53,128 +85,187 @@ class Row:
     scenario: str
     broken: Sequence[str] = ()
     like: Sequence[str] = ()
+    said: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.call, self.fault, self.position
+
+    @property
+    def name(self) -> str:
+        return f"{self.fault} {self.position}".strip()
+
+    @property
+    def breaches(self) -> tuple[str, tuple[str, ...]]:
+        """Return what is equal for outcomes that are alike: the outcome and the broken rules."""
+        return self.outcome, tuple(sorted(text.partition(":")[0] for text in self.broken))
 
 
-OnRow = Callable[[Row, int], None]
-"""Takes a row and the number of runs that are left."""
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What the run without faults showed; ``document``: the scenario of all runs, if there is one."""
+
+    base: Run
+    document: Object
+    classes: Sequence[CallClass]
+
+
+OnRow = Callable[[Row, int, int], None]
+"""Takes a row, how many runs were made, and how many are left as far as known."""
+Earlier = Callable[[Cell, str], Row | None]
+"""Returns the outcome of a cell with this scenario from an earlier sweep."""
 
 
 class SweepError(Exception):
     """The command cannot be swept."""
 
 
-def sweep(server: EmulatorClient, options: Options, done: Mapping[Key, Row], on_row: OnRow) -> None:
-    """Run the command without faults and then for each group of cells; report each row, and how many runs are left.
+class Sweep:
+    """Sweep of one command; ``rows``: the outcomes so far."""
 
-    Raises:
-        SweepError: the command hangs without a fault, or makes no call.
-    """
-    base, classes = _learn(server, options)
-    groups = _merge(server, options, classes)
-    waiting = [group for group in groups if not all(cell.key in done for cell in group)]
-    for group in groups:
-        if group not in waiting:
-            for cell in group:
-                on_row(done[cell.key], len(waiting))
-    left = len(waiting)
-    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        limit = options.hang_after or max(_MIN_HANG, _PATIENCE * base.seconds)
-        some = waiting[: options.max_runs]
-        runs = {pool.submit(_run_cell, server, options, group[0], limit): group for group in some}
+    def __init__(self, server: EmulatorClient, options: Options, runner: Runner, on_row: OnRow) -> None:
+        self._server = server
+        self._options = options
+        self._runner = runner
+        self._on_row = on_row
+        self._known: dict[Key, Row] = {}
+        self.made = 0
+
+    def learn(self) -> Learnt:
+        """Run the command without faults.
+
+        Raises:
+            SweepError: it hangs, fails, or makes no call.
+        """
+        options = self._options
+        with self._session(options.clock) as client:
+            document = client.scenario().document
+            base = self._run(client, options.hang_after or _MAX_LEARNING)
+            classes = list_classes(client.requests(), document)
+        if base.ended.exit is None:
+            raise SweepError("without a fault the command did not end")
+        if base.ended.exit:
+            raise SweepError(f"without a fault the command exits with {base.ended.exit}:\n{base.ended.said}")
+        if not classes:
+            raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered")
+        return Learnt(base, document if options.base and isinstance(document, dict) else {}, classes)
+
+    def plan(self, learnt: Learnt) -> Plan:
+        """Return all cells, and which of them share a run."""
+        if self._options.full:
+            return plan_full(learnt.classes, self._probe)
+        return plan_merged(learnt.classes, self._probe, waits=self._options.clock == "real")
+
+    def run(self, learnt: Learnt, plan: Plan, earlier: Earlier) -> None:
+        """Run this shard of a plan until every outcome is known, or ``max_runs`` is reached."""
+        plan = plan.take_shard(*self._options.shard)
+        self._take_earlier(learnt, plan, earlier)
+        for cell in plan.unchanged:
+            self._add(cell, Row(*cell.key, SURVIVED, cell.write_scenario(learnt.document), (), (NO_FAULT,)))
+        limit = self._options.hang_after or max(_MIN_HANG, _PATIENCE * learnt.base.seconds)
+        self._infer(learnt, plan)
+        while todo := self._find_todo(plan):
+            most = self._options.max_runs
+            some = todo if most is None else todo[: max(0, most - self.made)]
+            self._run_all(learnt, some, limit, len(todo))
+            self._infer(learnt, plan)
+            if len(some) < len(todo):
+                return
+
+    def _take_earlier(self, learnt: Learnt, plan: Plan, earlier: Earlier) -> None:
+        for cell in plan.cells:
+            row = earlier(cell, cell.write_scenario(learnt.document))
+            if row is not None:
+                self._add(cell, row)
+
+    def _find_todo(self, plan: Plan) -> list[Group]:
+        """Return the groups to run now; those that may hang come first, as they take longest."""
+        known = {key: row.breaches for key, row in self._known.items()}
+        found = {group[0].key: group for unit in plan.units for group in find_next(unit, known)}
+        return sorted(found.values(), key=lambda group: group[0].fault != "hang")
+
+    def _run_all(self, learnt: Learnt, todo: Sequence[Group], limit: float, left: int) -> None:
+        pool = ThreadPoolExecutor(max(1, self._options.jobs))
+        runs = {pool.submit(self._run_cell, group[0], limit): group for group in todo}
         try:
             for ended in as_completed(runs):
+                group, run = runs[ended], ended.result()
+                self.made += 1
                 left -= 1
-                for row in _judge(runs[ended], ended.result(), base):
-                    on_row(row, left)
+                for cell in group:
+                    like = () if cell is group[0] else group[0].key
+                    self._add(cell, write_row(cell, run, learnt, like), left)
         except BaseException:
-            pool.shutdown(cancel_futures=True)
+            self._runner.end()
             raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _run_cell(self, cell: Cell, limit: float) -> Run:
+        with self._session(self._options.clock) as client:
+            client.add_rule(cell.rule)
+            return self._run(client, limit)
+
+    def _run(self, client: EmulatorClient, limit: float) -> Run:
+        began = time.monotonic()
+        variables = {name: text for vendor in self._options.vendors for name, text in client.env(vendor).items()}
+        ended = self._runner.run(variables, limit)
+        seconds = time.monotonic() - began
+        return Run(ended, seconds, {row.rule: row.sentence for row in client.verdict().broken})
+
+    def _probe(self, call: CallClass, cells: Sequence[Cell]) -> Answer:
+        with self._session("instant") as client:
+            for cell in cells:
+                client.add_rule(cell.rule)
+            return send_again(client, call)
+
+    @contextmanager
+    def _session(self, clock: str) -> Iterator[EmulatorClient]:
+        with self._server.session(f"sweep.{os.urandom(6).hex()}") as client:
+            client.load(*self._options.base, clock=clock)
+            yield client
+
+    def _infer(self, learnt: Learnt, plan: Plan) -> None:
+        """Report the outcomes that follow from others."""
+        known = {key: row.breaches for key, row in self._known.items()}
+        for unit in plan.units:
+            if find_next(unit, known):
+                continue
+            for group, source in [*infer(unit, known)]:
+                for cell in group:
+                    self._add(cell, _copy(self._known[source.key], cell, learnt))
+
+    def _add(self, cell: Cell, row: Row, left: int = 0) -> None:
+        if cell.key not in self._known:
+            self._known[cell.key] = row
+            if is_reported(cell):
+                self._on_row(row, self.made, left)
 
 
-def _learn(server: EmulatorClient, options: Options) -> tuple[Run, list[CallClass]]:
-    """Run the command without faults; return what it did and the classes of its calls."""
-    with server.session(f"sweep.{os.urandom(6).hex()}") as client:
-        client.load({"clock": options.clock})
-        base = _run(client, options, options.hang_after or 600.0)
-        classes = list_classes(client.requests())
-    if base.exit is None:
-        raise SweepError("without a fault the command did not end")
-    if not classes:
-        raise SweepError(f"the command made no call to {options.vendor} that was answered")
-    if base.exit:
-        raise SweepError(f"without a fault the command exits with {base.exit}")
-    return base, classes
+def _copy(row: Row, cell: Cell, learnt: Learnt) -> Row:
+    return Row(*cell.key, row.outcome, cell.write_scenario(learnt.document), row.broken, row.key, row.said)
 
 
-def _merge(server: EmulatorClient, options: Options, classes: Sequence[CallClass]) -> list[list[Cell]]:
-    """Return the cells in groups that give the client the same bytes; those that change no byte are left out."""
-    groups: dict[object, list[Cell]] = {}
-    for call in classes:
-        plain = _probe(server, call, [])
-        for cell in list_cells(call):
-            found = _probe(server, call, [cell.rule])
-            if cell.fault in _UNMERGED:
-                groups[cell.key] = [cell]
-            elif found != plain:
-                groups.setdefault((call.name, found), []).append(cell)
-    return [*groups.values()]
+def write_row(cell: Cell, run: Run, learnt: Learnt, like: Sequence[str]) -> Row:
+    """Return the outcome of a cell by a run; ``like``: the cell that was run, if it is another."""
+    broken = [f"{rule}: {sentence}" for rule, sentence in run.broken.items() if rule not in learnt.base.broken]
+    outcome = _name_outcome(cell, run, learnt.base, has_breach=bool(broken))
+    said = "" if outcome == SURVIVED else run.ended.said
+    return Row(*cell.key, outcome, cell.write_scenario(learnt.document), broken, like, said)
 
 
-def _probe(server: EmulatorClient, call: CallClass, rules: list[JSON]) -> bytes:
-    with server.session(f"sweep.{os.urandom(6).hex()}") as client:
-        client.load({"clock": "instant", "rules": rules})
-        return find_signature(client, call.vendor, call.sample)
-
-
-def _run_cell(server: EmulatorClient, options: Options, cell: Cell, limit: float) -> Run:
-    with server.session(f"sweep.{os.urandom(6).hex()}") as client:
-        client.load({"clock": options.clock, "rules": [cell.rule]})
-        return _run(client, options, limit)
-
-
-def _run(client: EmulatorClient, options: Options, limit: float) -> Run:
-    began = time.monotonic()
-    process = subprocess.Popen(
-        options.command,
-        env={**os.environ, **client.env(options.vendor)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=os.name == "posix",
-    )
-    try:
-        code: int | None = process.wait(limit)
-    except subprocess.TimeoutExpired:
-        code = None
-    finally:
-        if process.poll() is None:
-            _end(process)
-    return Run(code, time.monotonic() - began, {row.rule: row.sentence for row in client.verdict().broken})
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the command with the processes that it started."""
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
-
-
-def _judge(group: Sequence[Cell], run: Run, base: Run) -> Iterator[Row]:
-    sentences = [text for rule, text in run.broken.items() if rule not in base.broken]
-    first = group[0]
-    for cell in group:
-        like = () if cell is first else first.key
-        outcome = _name_outcome(cell, run, base)
-        yield Row(*cell.key, outcome, cell.scenario, sentences, like)
-
-
-def _name_outcome(cell: Cell, run: Run, base: Run) -> str:
-    if run.exit is None:
+def _name_outcome(cell: Cell, run: Run, base: Run, *, has_breach: bool) -> str:
+    if run.ended.exit is None:
         return "hung"
-    if "stops_at_budget" in run.broken:
+    if "stops_at_budget" in run.broken and "stops_at_budget" not in base.broken:
         return "over budget"
-    if run.exit != base.exit:
+    if run.ended.exit != base.ended.exit:
         return "failed loudly"
-    is_silent = any(rule not in base.broken for rule in run.broken) and cell.fault not in UNNOTICEABLE
-    return "failed silently" if is_silent else "survived"
+    if not has_breach or cell.fault in UNNOTICEABLE or not is_reported(cell):
+        return SURVIVED
+    return "failed loudly" if _list_messages(run.ended) - _list_messages(base.ended) else "failed silently"
+
+
+def _list_messages(ended: Ended) -> set[str]:
+    """Return the lines on standard error, without figures that differ from run to run."""
+    return {_DRAWN.sub("#", line).strip() for line in ended.err.splitlines() if line.strip()}

@@ -1,0 +1,198 @@
+"""Classes of the calls that a command makes, and which earlier calls each of them needs."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from emulator.control.models import RequestDetail
+from emulator.core.json import JSON, Object, canonical_json, dump_text
+
+_WORD = re.compile(r"[\w.:-]{8,200}")
+_ID = re.compile(r"(?=.*\d)[\w.:-]{8,200}")
+_PREFIX = re.compile(r"v\d+|openai|api")
+_NAMED_BY_PATH = frozenset({"responses", "messages"})  # kinds of chat
+
+
+@dataclass(frozen=True, slots=True)
+class CallClass:
+    """Calls that are alike.
+
+    Fields:
+        sample: the first of them.
+        when: conditions of a rule that matches them.
+        ordinal: which of the calls that match is the sample, from 1.
+        needs: earlier calls that the sample refers to, oldest first.
+        rule: of the scenario of all runs, which takes the sample.
+    """
+
+    name: str
+    sample: RequestDetail
+    when: Object = field(default_factory=dict)
+    ordinal: int = 1
+    needs: Sequence[RequestDetail] = ()
+    rule: Object = field(default_factory=dict)
+
+    @property
+    def vendor(self) -> str:
+        return self.sample.vendor or ""
+
+    @property
+    def stream(self) -> bool:
+        return self.sample.stream
+
+    @property
+    def has_tool_call(self) -> bool:
+        return bool(self.sample.response.tool_calls)
+
+    @property
+    def digest(self) -> str:
+        """Return what tells whether the call is still the same: its request and the text of its answer."""
+        call = self.sample
+        is_form = call.request.headers.get("content-type", "").startswith("multipart/")  # its boundary is drawn
+        parts: JSON = [call.method, _hide(call, self.needs), "" if is_form else show_body(call), call.response.text]
+        return blake2b(canonical_json(parts), digest_size=8).hexdigest()
+
+
+def list_classes(calls: Sequence[RequestDetail], document: JSON = None) -> list[CallClass]:
+    """Return the classes of the calls that succeeded, in the order of their first calls.
+
+    ``document``: the scenario under which they were made.
+    """
+    needs = _find_needs(calls)
+    firsts: dict[tuple[JSON, ...], int] = {}
+    for index, call in enumerate(calls):
+        if call.vendor is not None and 200 <= call.status < 400:
+            kind = _name(call), call.stream, call.deployment, _hide(call, needs[index]), _find_turn(call)[0]
+            firsts.setdefault(kind, index)
+    rules = {rule.get("name"): rule for rule in _list_rules(document)}
+    found = [_build(calls, needs[index], index, rules.get(calls[index].rule, {})) for index in firsts.values()]
+    if len(found) == 1 and len(calls) == 1:
+        return [replace(found[0], when={}, ordinal=1)]
+    counts = Counter(one.name for one in found)
+    return [_with_deployment(one) if counts[one.name] > 1 else one for one in found]
+
+
+def _list_rules(document: JSON) -> Iterator[Object]:
+    rules = document.get("rules") if isinstance(document, dict) else None
+    yield from (rule for rule in rules if isinstance(rule, dict)) if isinstance(rules, list) else ()
+
+
+def _build(calls: Sequence[RequestDetail], needs: Sequence[RequestDetail], index: int, rule: Object) -> CallClass:
+    call = calls[index]
+    turn, facets = _find_turn(call)
+    path = _hide(call, needs)
+    when: Object = {"vendor": call.vendor, "endpoint": path}
+    if call.operation is not None:
+        when |= {"stream": call.stream, **facets}
+    ordinal = sum(1 for one in calls[: index + 1] if _matches(one, call, path))
+    name = f"{call.vendor} {_name(call)}{' stream' if call.stream else ''}{turn and f', {turn}'}"
+    return CallClass(name, call, when, ordinal, needs, rule)
+
+
+def _with_deployment(call: CallClass) -> CallClass:
+    return replace(call, name=f"{call.name} ({call.sample.deployment or call.sample.path})")
+
+
+def _matches(one: RequestDetail, call: RequestDetail, path: str) -> bool:
+    """Return whether the rule for a call counts another one."""
+    if one.vendor != call.vendor or not _fits(path, one.path):
+        return False
+    if call.operation is None:
+        return True
+    turn = _find_turn(call)
+    return one.operation is not None and one.stream == call.stream and turn in (("", {}), _find_turn(one))
+
+
+def _fits(glob: str, path: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, glob.split("*"))), path) is not None
+
+
+def _name(call: RequestDetail) -> str:
+    last = call.path.rstrip("/").rpartition("/")[2]
+    if call.operation is not None:
+        return last if last in _NAMED_BY_PATH else call.operation
+    words = [word for word in call.path.split("/") if word and not _is_id(word) and not _PREFIX.fullmatch(word)]
+    return " ".join([call.method, *words[-2:]])
+
+
+def _find_turn(call: RequestDetail) -> tuple[str, Object]:
+    """Return how a call continues a conversation, in words and as conditions; empty if it begins one."""
+    body = call.request.body
+    if call.operation != "chat" or not isinstance(body, dict):
+        return "", {}
+    if body.get("previous_response_id"):
+        return "continued", {"body.previous_response_id": {"regex": "."}}
+    items = body.get("messages") or body.get("input")
+    roles = [_find_role(item) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    if roles[-1:] == ["tool"]:
+        return "after a tool call", {"messages.last.role": "tool"}
+    if "assistant" in roles:
+        return "later turn", {"turn": {"above": 1}, "messages.last.role": "user"}
+    return ("with tools", {"tools": "*"}) if body.get("tools") else ("", {})
+
+
+def _find_role(item: Object) -> str:
+    content = item.get("content")
+    parts = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    if "tool_result" in parts or item.get("type") == "function_call_output":
+        return "tool"
+    return str(item.get("role", ""))
+
+
+def _find_needs(calls: Sequence[RequestDetail]) -> list[Sequence[RequestDetail]]:
+    """Return for each call the earlier ones whose answers gave an id that it bears, and those that these need."""
+    givers: dict[str, int] = {}
+    needs: list[set[int]] = []
+    for index, call in enumerate(calls):
+        said = set(_WORD.findall(_write(call)))
+        found = {givers[word] for word in said & givers.keys()}
+        body = call.request.body
+        if isinstance(body, dict) and body.get("previous_response_id") and not found:
+            found = {at for at in range(index) if calls[at].path == call.path}  # streams: no ids of theirs are kept
+        needs.append(found.union(*(needs[at] for at in found)))
+        for word in _list_words(call.response.body):
+            if _is_id(word) and word not in said:
+                givers.setdefault(word, index)
+    return [[calls[at] for at in sorted(found)] for found in needs]
+
+
+def _is_id(word: str) -> bool:
+    return _ID.fullmatch(word) is not None
+
+
+def _list_words(value: JSON) -> Iterator[str]:
+    match value:
+        case dict():
+            for one in value.values():
+                yield from _list_words(one)
+        case list():
+            for one in value:
+                yield from _list_words(one)
+        case str():
+            yield value
+
+
+def _write(call: RequestDetail) -> str:
+    return f"{call.path} {dump_text(dict(call.request.query))} {show_body(call)}"
+
+
+def show_body(call: RequestDetail) -> str:
+    """Return the body of a recorded request as text."""
+    body = call.request.body
+    return call.request.raw or (body if isinstance(body, str) else "" if body is None else dump_text(body))
+
+
+def read_body(call: RequestDetail) -> bytes:
+    """Return the body of a recorded request as it came."""
+    text = show_body(call)
+    return b64decode(text) if call.request.encoding == "base64" else text.encode()
+
+
+def _hide(call: RequestDetail, needs: Sequence[RequestDetail]) -> str:
+    given = {word for one in needs for word in _list_words(one.response.body) if _is_id(word)}
+    return "/".join("*" if word in given else word for word in call.path.split("/"))

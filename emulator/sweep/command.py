@@ -1,0 +1,94 @@
+"""Run a command with the URLs of a session in its environment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import IO
+
+_SAID = 4000  # bytes kept of what a command prints last
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended; ``exit``: ``None`` if it was ended because it hung; ``out``, ``err``: what it printed."""
+
+    exit: int | None
+    out: str = ""
+    err: str = ""
+
+    @property
+    def said(self) -> str:
+        return "\n".join(filter(None, (self.out.strip(), self.err.strip())))
+
+
+@dataclass(slots=True)
+class Command:
+    """A command, and its processes that run."""
+
+    words: Sequence[str]
+    _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+    _is_over: bool = False
+
+    def run(self, variables: Mapping[str, str], limit: float) -> Ended:
+        """Run the command for at most ``limit`` seconds.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = self._start(variables, out, err)
+            try:
+                code: int | None = process.wait(limit)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                end(process)  # with what it left behind
+                with self._lock:
+                    self._running.discard(process)
+            return Ended(code, _read(out), _read(err))
+
+    def _start(self, variables: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._is_over:
+                raise InterruptedError("the sweep is over")
+            process = subprocess.Popen(
+                self.words,
+                env={**os.environ, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=os.name == "posix",
+            )
+            self._running.add(process)
+            return process
+
+    def end(self) -> None:
+        """End all processes that run, and start no more."""
+        with self._lock:
+            self._is_over = True
+            for process in self._running:
+                end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process with those that it started."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def _read(file: IO[bytes]) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _SAID))
+    return file.read().decode(errors="replace").replace("\r\n", "\n")

@@ -1,0 +1,96 @@
+"""Tests of the runs of a sweep: the merged sweep gives the outcomes of the full one."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from emulator import start
+from emulator.client import EmulatorClient
+from emulator.sweep.cells import FAULTS
+from emulator.sweep.plan import Key
+from emulator.sweep.run import Options, Row, Sweep
+from tests.sweep.programs import InProcess, agent, chain, credulous, sound, stubborn
+
+pytestmark = pytest.mark.slow
+
+OPTIONS = Options(["databricks", "azure"], jobs=64)
+CALLS_A_TOOL = """
+version: 1
+name: base
+rules:
+  - name: call
+    when: {tools: search, messages.last.role: user}
+    reply: {tool_calls: [{name: search, arguments: {q: tides}}]}
+"""
+
+
+def sweep(server: EmulatorClient, runner: InProcess, options: Options = OPTIONS) -> dict[Key, Row]:
+    """Sweep a program; return the outcome of each cell."""
+    rows: dict[Key, Row] = {}
+
+    def add(row: Row, made: int, left: int) -> None:
+        assert row.key not in rows
+        rows[row.key] = row
+
+    todo = Sweep(server, options, runner, add)
+    learnt = todo.learn()
+    plan = todo.plan(learnt)
+    todo.run(learnt, plan, lambda cell, scenario: None)
+    if options.shard == (1, 1):
+        assert rows.keys() == {cell.key for cell in plan.cells}
+    return rows
+
+
+def merge(key: Key) -> Key:
+    return (*key[:2], "between tokens" if key[2].startswith("after token") else key[2])
+
+
+@pytest.mark.parametrize("program", [credulous, stubborn])
+def test_merged_sweep_gives_the_outcomes_of_the_full_one(program: Callable[[Mapping[str, str]], None]) -> None:
+    merged, full = InProcess(program), InProcess(program)
+    with start() as server:
+        few, many = sweep(server, merged), sweep(server, full, replace(OPTIONS, full=True))
+    assert {key: row.breaches for key, row in many.items()} == {key: few[merge(key)].breaches for key in many}
+    assert {merge(key) for key in many} == few.keys()
+    assert merged.runs * 5 <= full.runs
+    assert {row.outcome for row in few.values()} >= {"survived", "failed silently"}
+
+
+def test_sweep_follows_calls_that_need_others(tmp_path: Path) -> None:
+    base = tmp_path / "base.yaml"
+    base.write_text(CALLS_A_TOOL, encoding="utf-8")
+    with start() as server:
+        found = sweep(server, InProcess(agent), replace(OPTIONS, base=[base])) | sweep(server, InProcess(chain))
+    outcomes = {call: Counter() for call, _, _ in found}  # type: ignore[var-annotated]
+    for (call, _, _), row in found.items():
+        outcomes[call][row.outcome] += 1
+    assert [*outcomes] == [
+        "databricks chat, with tools",
+        "databricks chat, after a tool call",
+        "azure responses",
+        "azure responses, continued",
+        "azure GET responses",
+    ]
+    assert [*outcomes["azure GET responses"]] == ["survived"]
+    unharmed = {
+        call for (call, fault, position), row in found.items() if row.like == ("no fault",) and fault == "stall"
+    }
+    assert unharmed == outcomes.keys()  # the calls that they need were made first
+    for call in [*outcomes][:4]:
+        assert found[call, "internal", "before the head"].outcome == "failed loudly", call
+    assert found["databricks chat, with tools", "bad_arguments", "not json"].outcome == "failed loudly"
+    assert found["databricks chat, with tools", "bad_arguments", "extra"].outcome == "survived"
+    assert {fault for _, fault, _ in found} >= {*FAULTS}
+
+
+def test_shards_are_the_whole_sweep() -> None:
+    with start() as server:
+        whole = sweep(server, InProcess(sound))
+        runners = [InProcess(sound) for _ in range(3)]
+        parts = [sweep(server, one, replace(OPTIONS, shard=(at, 3))) for at, one in enumerate(runners, 1)]
+    joined = {key: row.breaches for part in parts for key, row in part.items()}
+    assert joined == {key: row.breaches for key, row in whole.items()}
+    assert all(runner.runs > 5 for runner in runners)
