@@ -4,7 +4,7 @@ Sources: openai/openai-openapi, "Files"; learn.microsoft.com, "Azure OpenAI v1 A
 words them, unverified for Azure.
 """
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -14,7 +14,6 @@ from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
 from emulator.encoding.multipart import Form
 from emulator.vendors.azure.batch_results import list_results
-from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.forms import read_form
 from emulator.vendors.azure.headers import echo_request_id, gateway_headers
@@ -22,6 +21,8 @@ from emulator.vendors.azure.management.models import answer
 from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
+from emulator.vendors.azure.uploads import read_content
+from emulator.vendors.azure.vector_stores.contents import list_declared
 
 PURPOSES = ("assistants", "batch", "fine-tune", "vision", "user_data", "evals")
 MAX_STORED = 64 * 2**20  # bytes of all files of a session
@@ -92,7 +93,7 @@ def show_content(request: Request, service: AzureService) -> Response:
 
 
 def delete_file(request: Request, service: AzureService) -> Change:
-    """``DELETE /files/{file}``; a file that a batch wrote stays until the batch is evicted."""
+    """``DELETE /files/{file}``; one that a batch wrote or a scenario declares stays."""
     validate_place(request, service)
 
     def make(documents: Documents) -> Write:
@@ -100,15 +101,6 @@ def delete_file(request: Request, service: AzureService) -> Change:
         return Write(answer({"id": name, "object": "file", "deleted": True}, request, service), name, None)
 
     return Change(make)
-
-
-def find_upload(request: Request, name: str) -> Object | None:
-    """Return the document of an uploaded file of the same principal."""
-    return find_owned(request.documents, name, "file", request.principal)
-
-
-def read_content(document: Object) -> bytes:
-    return b64decode(as_text(document["content"]))
 
 
 def _find(request: Request, service: AzureService) -> Object:
@@ -121,7 +113,7 @@ def _find(request: Request, service: AzureService) -> Object:
 
 def _list_files(request: Request, service: AzureService) -> list[Object]:
     mine = [one for one in _list_uploaded(request.documents) if one["principal"] == request.principal]
-    return [*mine, *list_results(request, service.clock.now())]
+    return [*list_declared(service), *mine, *list_results(request, service.clock.now())]
 
 
 def _list_uploaded(documents: Documents) -> list[Object]:

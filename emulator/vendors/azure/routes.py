@@ -40,6 +40,8 @@ from emulator.vendors.azure.responses.parse import count_input, parse_responses
 from emulator.vendors.azure.responses.stored import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.url_kind import name_provider
+from emulator.vendors.azure.vector_stores import files as store_files
+from emulator.vendors.azure.vector_stores import stores
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[Request, AzureService], Parsed]
@@ -106,6 +108,25 @@ VENDOR = Vendor(
             ("GET", "/{batch}/results", message_batches.show_results),
             ("POST", "/{batch}/cancel", message_batches.cancel),
             ("DELETE", "/{batch}", message_batches.delete),
+        ),
+        *_list_stateful(
+            "/{prefix:path}/vector_stores",
+            ("POST", "", stores.create),
+            ("GET", "", stores.show_stores),
+            ("GET", "/{store}", stores.retrieve),
+            ("POST", "/{store}", stores.update),
+            ("DELETE", "/{store}", stores.delete),
+            ("POST", "/{store}/search", stores.search),
+            ("POST", "/{store}/files", store_files.add_file),
+            ("GET", "/{store}/files", store_files.show_files),
+            ("GET", "/{store}/files/{file}", store_files.show_file),
+            ("POST", "/{store}/files/{file}", store_files.update_file),
+            ("DELETE", "/{store}/files/{file}", store_files.delete_file),
+            ("GET", "/{store}/files/{file}/content", store_files.show_content),
+            ("POST", "/{store}/file_batches", store_files.add_batch),
+            ("GET", "/{store}/file_batches/{batch}", store_files.retrieve_batch),
+            ("POST", "/{store}/file_batches/{batch}/cancel", store_files.cancel_batch),
+            ("GET", "/{store}/file_batches/{batch}/files", store_files.show_batch),
         ),
         *_list_stateful(
             "/{prefix:path}",

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
@@ -50,6 +50,24 @@ Mistral models" (serverless endpoints).
 _ROOT_SWITCHES = frozenset(
     {"profile", "error_shape", "extra_parameters_default", "ignore_allowed", "lenient_allow", "require_model"}
 )
+
+
+class DeclaredFile(BaseModel):
+    """File of a declared vector store."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str = Field(description="What the file says.")
+    attributes: dict[str, str | int | float | bool] = Field(default={}, description="Attributes that filters compare.")
+
+
+class DeclaredStore(BaseModel):
+    """Vector store that exists in every session and that no request changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(default="", description="Name of the store; absent: its id.")
+    files: dict[str, str | DeclaredFile] = Field(description="Text of each file by its name, perhaps with attributes.")
 
 
 class AzureSettings(VendorSettings):
@@ -111,6 +129,19 @@ class AzureSettings(VendorSettings):
         ge=0,
         le=86_400,
         description="Seconds by the scenario's clock from making a batch to its completion.",
+    )
+    vector_stores: dict[Annotated[str, Field(pattern="^vs_")], DeclaredStore] = Field(
+        default={}, description="Vector stores by id, which begins with `vs_`, for `file_search` and searches."
+    )
+    file_texts: dict[str, str] = Field(
+        default={},
+        description="Text of uploaded files by name, for those whose text is not read: PDF and office documents.",
+    )
+    indexing_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        le=86_400,
+        description="Seconds by the scenario's clock until a file of a vector store can be searched.",
     )
     hosted_tools: Literal["refuse", "ignore"] = Field(
         default="refuse",

@@ -9,6 +9,12 @@ ROOTS = {
     "responses": "CreateResponse",
     "compact": "CompactResponseMethodPublicBody",
     "conversation": "CreateConversationBody",
+    "vector_store": "CreateVectorStoreRequest",
+    "vector_store_update": "UpdateVectorStoreRequest",
+    "vector_store_file": "CreateVectorStoreFileRequest",
+    "vector_store_attributes": "UpdateVectorStoreFileAttributesRequest",
+    "vector_store_batch": "CreateVectorStoreFileBatchRequest",
+    "vector_store_search": "VectorStoreSearchRequest",
 }
 # Fields that the description requires and the service does not, or that clients leave out when they send items back.
 OPTIONAL = {
@@ -163,9 +169,12 @@ class Table:
 def list_openai(document: Schema) -> dict[str, object]:
     """Return the table of a description."""
     schemas = document["components"]["schemas"]
+    schemas["CreateVectorStoreFileBatchRequest"].pop("anyOf")  # one of two fields, beside the description of both
     table = Table(schemas)
     for name, root in ROOTS.items():
         table.shapes[name] = table.name(root)
+    filters = table.shapes["VectorStoreSearchRequest"]["fields"]["filters"]  # type: ignore[index]
+    table.shapes["CompoundFilter"]["fields"]["filters"] = {"array": filters}  # type: ignore[index]
     table.shapes["message"] = table.shapes["CreateChatCompletionRequest"]["fields"]["messages"]["array"]  # type: ignore[index]
     table.shapes["tool"] = table.shapes["CreateResponse"]["fields"]["tools"]["array"]  # type: ignore[index]
     choices = table.shapes["CreateResponse"]["fields"]["tool_choice"]["any"][1]["kinds"]  # type: ignore[index]

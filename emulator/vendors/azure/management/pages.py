@@ -10,7 +10,7 @@ _DEFAULT_LIMIT, _MAX_LIMIT = 20, 100
 
 
 def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first: bool) -> Object:
-    """Return a page of a list, as ``limit``, ``order`` and ``after`` select it.
+    """Return a page of a list, as ``limit``, ``order``, ``after`` and ``before`` select it.
 
     Args:
         items: in chronological order.
@@ -23,15 +23,22 @@ def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first
         raise refusals.contradicts(text, "order", "invalid_value")
     ordered = items if order == "asc" else items[::-1]
     names = [item.get("id") for item in ordered]
-    after = query.get("after")
+    after, before = query.get("after"), query.get("before")
     start = names.index(after) + 1 if after in names else 0
-    page: list[JSON] = [*ordered[start : start + limit]]
+    end = names.index(before) if before in names else len(names)
+    if before in names and after not in names:
+        start = max(0, end - limit)
+        has_more = start > 0
+    else:
+        has_more = start + limit < end
+    end = min(end, start + limit)
+    page: list[JSON] = [*ordered[start:end]]
     return {
         "object": "list",
         "data": page,
         "first_id": names[start] if page else None,
-        "last_id": names[start + len(page) - 1] if page else None,
-        "has_more": start + len(page) < len(ordered),
+        "last_id": names[end - 1] if page else None,
+        "has_more": has_more,
     }
 
 
