@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
     Row = NDArray[np.float32]
 
-_SEVEN_DECIMALS = re.compile(rb"(?<=[\[,-])(\d)e-7")
+_SEVEN_DECIMALS = re.compile(rb"-?(\d)e-7")
 
 
 def dump_float32(rows: Rows) -> list[bytes]:
@@ -34,7 +34,7 @@ def dump_float32(rows: Rows) -> list[bytes]:
     import numpy as np
 
     return [
-        _rewrite_exponents(_SEVEN_DECIMALS.sub(rb"0.000000\1", text)) if b"e" in text else text
+        _rewrite_exponents(text, _format_seven_decimals) if b"e" in text else text
         for text in _encode_rows(np.ascontiguousarray(rows, dtype=np.float32))
     ]
 
@@ -48,7 +48,7 @@ def dump_float64(rows: Rows) -> list[bytes]:
     import numpy as np
 
     return [
-        _rewrite_exponents(text) if b"e" in text else text
+        _rewrite_exponents(text, _format_double) if b"e" in text else text
         for text in _encode_rows(np.ascontiguousarray(rows, dtype=np.float64))
     ]
 
@@ -131,8 +131,20 @@ def _encode_rows(rows: NDArray[np.float32] | NDArray[np.float64]) -> list[bytes]
     return [b"[%b]" % row for row in text[2:-2].split(b"],[")] if len(rows) else []
 
 
-def _rewrite_exponents(text: bytes) -> bytes:
-    """Rewrite the numbers that have an exponent as :func:`format_float` formats them."""
+def _format_double(number: bytes) -> bytes:
+    return format_float(float(number)).encode()
+
+
+def _format_seven_decimals(number: bytes) -> bytes:
+    """Format a number as :func:`format_float` does, but one digit with seven decimals without an exponent."""
+    found = _SEVEN_DECIMALS.fullmatch(number)
+    if found is None:
+        return _format_double(number)
+    return b"%b0.000000%b" % (b"-" if number.startswith(b"-") else b"", found[1])
+
+
+def _rewrite_exponents(text: bytes, rewrite: Callable[[bytes], bytes]) -> bytes:
+    """Rewrite the numbers that have an exponent."""
     parts: list[bytes] = []
     done, at = 0, text.find(b"e")
     while at >= 0:
@@ -140,7 +152,7 @@ def _rewrite_exponents(text: bytes) -> bytes:
         end = text.find(b",", at)
         if end < 0:
             end = len(text) - 1
-        parts += text[done:start], format_float(float(text[start:end])).encode()
+        parts += text[done:start], rewrite(text[start:end])
         done, at = end, text.find(b"e", end)
     return b"".join([*parts, text[done:]])
 
