@@ -23,9 +23,15 @@ _APART = 0.05  # of texts between which nothing is declared: aimed at
 _FIRST, _LAST = 0.9, 0.5  # of the first and the last rank: aimed at
 _MARGIN = 0.02  # between two ranks
 _SLACK = 1e-4  # by which bounds may be missed
-_DEFICIT = 7e-4  # by which the least eigenvalue may be below zero: declared cosines are missed by as much
+_DEFICIT = 5e-4  # by which the least eigenvalue may be below zero: declared cosines are missed by as much
 _MOST_ALIKE = 0.9996  # cosine of two texts: with 1 they were one vector, and few rounds find no other vectors to it
 _STEP = 1e-6  # cosines are multiples of it, so that every machine's rounding gives the same
+_MOST_REFINED = 128  # texts: more take too long
+_RANKS = (2, 3, 4, 5, 6, 8)
+_FEW_ROUNDS, _MANY_ROUNDS = 25, 60
+_MISSED = 3e-4  # by which a cosine may be missed
+_FAR = 0.02  # a cosine that is missed by as much after many rounds will not be met
+_PATIENCE, _PROGRESS = 10, 0.8  # rounds after which at most this share of the squares of what is missed is left
 _FLOORS = ((1e-3, 100), (1e-5, 400))  # least eigenvalue aimed at, for how many rounds: well inside is found sooner
 
 
@@ -143,7 +149,94 @@ def _solve(count: int, relations: Sequence[_Relation]) -> Matrix | None:
         possible = (vectors * np.maximum(values, floor)) @ vectors.T
         wanted = (possible + possible.T) / 2
         _impose(wanted, relations, exact)
-    return None
+    return _refine(wanted, relations, exact) if count <= _MOST_REFINED else None
+
+
+def _refine(cosines: Matrix, relations: Sequence[_Relation], exact: dict[tuple[int, int], float]) -> Matrix | None:
+    """Return a matrix of cosines that satisfies the relations, starting near one; ``None`` if none was found.
+
+    Where only few vectors satisfy the relations, as those of a plane, projections approach them ever more slowly. So the
+    vectors themselves are changed, as little as the relations that are missed want.
+    Source: Nocedal and Wright, Numerical Optimization (2006), 10.3, the Levenberg-Marquardt method.
+    """
+    import numpy as np
+
+    def miss(rows: Matrix) -> _Misses:
+        found = rows @ rows.T
+        wanted = found.copy()
+        _impose(wanted, relations, exact)
+        pairs = np.unique(np.concatenate([given, np.argwhere(np.triu(wanted != found))]), axis=0)
+        return _Misses(found, pairs[:, 0], pairs[:, 1], (wanted - found)[pairs[:, 0], pairs[:, 1]])
+
+    def approach(rows: Matrix, rounds: int) -> tuple[_Misses, bool]:
+        misses, damping, before = miss(rows), 1e-3, 0.0
+        for number in range(rounds):
+            if misses.largest < _MISSED and _holds(misses.found, relations):
+                return misses, True
+            if number % _PATIENCE == 0:
+                if misses.total > before * _PROGRESS and number:
+                    break
+                before = misses.total
+            changed: Matrix = rows + misses.correct(rows, damping)
+            again = miss(changed)
+            if again.total < misses.total:
+                rows, misses, damping = changed, again, damping / 4
+            else:
+                damping *= 8
+        return misses, False
+
+    given = np.array([pair for pair in exact if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
+    near, has_arrived = approach(_factor(cosines, len(cosines)), _MANY_ROUNDS)
+    best = near
+    for rank in _RANKS if near.largest < _FAR else ():  # with more dimensions than are necessary it is slow again
+        if not has_arrived and rank < len(cosines):
+            best, has_arrived = approach(_factor(near.found, rank), _FEW_ROUNDS)
+    if not has_arrived:
+        return None
+    lengths = np.sqrt(np.diagonal(best.found))
+    return _settle(best.found / (lengths[:, None] * lengths[None, :]), 0.0)
+
+
+def _factor(cosines: Matrix, rank: int) -> Matrix:
+    """Return vectors of ``rank`` dimensions whose cosines are near the given ones."""
+    import numpy as np
+
+    values, vectors = np.linalg.eigh(cosines)
+    rows: Matrix = vectors[:, -rank:] * np.sqrt(np.maximum(values[-rank:], 0.0))
+    return rows
+
+
+@dataclass(slots=True, eq=False)
+class _Misses:
+    """What vectors miss of the relations: cosines as ``found``, and by pair of texts what is to be added to its cosine."""
+
+    found: Matrix
+    ones: NDArray[np.int64]
+    others: NDArray[np.int64]
+    amounts: NDArray[np.float64]
+
+    @property
+    def total(self) -> float:
+        return float(self.amounts @ self.amounts)
+
+    @property
+    def largest(self) -> float:
+        return float(abs(self.amounts).max(initial=0.0))
+
+    def correct(self, rows: Matrix, damping: float) -> Matrix:
+        """Return the least change of the vectors that adds the amounts, in a linear approximation."""
+        import numpy as np
+
+        a, b, found = self.ones, self.others, self.found
+        products = sum(
+            (one[:, None] == other[None, :]) * found[rest[:, None], last[None, :]]
+            for one, other, rest, last in ((a, a, b, b), (a, b, b, a), (b, a, a, b), (b, b, a, a))
+        )
+        shares = np.linalg.solve(products + damping * np.eye(len(a)), self.amounts)
+        change: Matrix = np.zeros_like(rows)
+        np.add.at(change, a, shares[:, None] * rows[b])
+        np.add.at(change, b, shares[:, None] * rows[a])
+        return change
 
 
 def _aim(count: int, relations: Sequence[_Relation]) -> Matrix:
