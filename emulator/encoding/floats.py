@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from binascii import b2a_base64
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import orjson

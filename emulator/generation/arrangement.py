@@ -155,46 +155,22 @@ def _solve(count: int, relations: Sequence[_Relation]) -> Matrix | None:
 def _refine(cosines: Matrix, relations: Sequence[_Relation], exact: dict[tuple[int, int], float]) -> Matrix | None:
     """Return a matrix of cosines that satisfies the relations, starting near one; ``None`` if none was found.
 
-    Where only few vectors satisfy the relations, as those of a plane, projections approach them ever more slowly. So the
-    vectors themselves are changed, as little as the relations that are missed want.
+    Where only few vectors satisfy the relations, as those of a plane, projections approach them ever more slowly. So
+    the vectors themselves are changed, as little as the relations that are missed want.
     Source: Nocedal and Wright, Numerical Optimization (2006), 10.3, the Levenberg-Marquardt method.
     """
     import numpy as np
 
-    def miss(rows: Matrix) -> _Misses:
-        found = rows @ rows.T
-        wanted = found.copy()
-        _impose(wanted, relations, exact)
-        pairs = np.unique(np.concatenate([given, np.argwhere(np.triu(wanted != found))]), axis=0)
-        return _Misses(found, pairs[:, 0], pairs[:, 1], (wanted - found)[pairs[:, 0], pairs[:, 1]])
-
-    def approach(rows: Matrix, rounds: int) -> tuple[_Misses, bool]:
-        misses, damping, before = miss(rows), 1e-3, 0.0
-        for number in range(rounds):
-            if misses.largest < _MISSED and _holds(misses.found, relations):
-                return misses, True
-            if number % _PATIENCE == 0:
-                if misses.total > before * _PROGRESS and number:
-                    break
-                before = misses.total
-            changed: Matrix = rows + misses.correct(rows, damping)
-            again = miss(changed)
-            if again.total < misses.total:
-                rows, misses, damping = changed, again, damping / 4
-            else:
-                damping *= 8
-        return misses, False
-
-    given = np.array([pair for pair in exact if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
-    near, has_arrived = approach(_factor(cosines, len(cosines)), _MANY_ROUNDS)
-    best = near
-    for rank in _RANKS if near.largest < _FAR else ():  # with more dimensions than are necessary it is slow again
+    search = _Search(relations, exact)
+    misses, has_arrived = search.approach(_factor(cosines, len(cosines)), _MANY_ROUNDS)
+    near = misses.found
+    for rank in _RANKS if misses.largest < _FAR else ():  # with more dimensions than are necessary it is slow again
         if not has_arrived and rank < len(cosines):
-            best, has_arrived = approach(_factor(near.found, rank), _FEW_ROUNDS)
+            misses, has_arrived = search.approach(_factor(near, rank), _FEW_ROUNDS)
     if not has_arrived:
         return None
-    lengths = np.sqrt(np.diagonal(best.found))
-    return _settle(best.found / (lengths[:, None] * lengths[None, :]), 0.0)
+    lengths = np.sqrt(np.diagonal(misses.found))
+    return _settle(misses.found / (lengths[:, None] * lengths[None, :]), 0.0)
 
 
 def _factor(cosines: Matrix, rank: int) -> Matrix:
@@ -208,7 +184,7 @@ def _factor(cosines: Matrix, rank: int) -> Matrix:
 
 @dataclass(slots=True, eq=False)
 class _Misses:
-    """What vectors miss of the relations: cosines as ``found``, and by pair of texts what is to be added to its cosine."""
+    """What vectors miss of the relations: their cosines ``found``, and by pair of texts the amount that is missing."""
 
     found: Matrix
     ones: NDArray[np.int64]
@@ -237,6 +213,42 @@ class _Misses:
         np.add.at(change, a, shares[:, None] * rows[b])
         np.add.at(change, b, shares[:, None] * rows[a])
         return change
+
+
+@dataclass(slots=True, eq=False)
+class _Search:
+    """Search for vectors that satisfy relations."""
+
+    relations: Sequence[_Relation]
+    exact: dict[tuple[int, int], float]
+
+    def approach(self, rows: Matrix, rounds: int) -> tuple[_Misses, bool]:
+        """Change vectors in so many rounds; return what they miss at last, and whether that is little enough."""
+        misses, damping, before = self._miss(rows), 1e-3, float("inf")
+        for number in range(rounds):
+            if misses.largest < _MISSED and _holds(misses.found, self.relations):
+                return misses, True
+            if number % _PATIENCE == 0:
+                if misses.total > before * _PROGRESS:
+                    break
+                before = misses.total
+            changed: Matrix = rows + misses.correct(rows, damping)
+            again = self._miss(changed)
+            if again.total < misses.total:
+                rows, misses, damping = changed, again, damping / 4
+            else:
+                damping *= 8
+        return misses, False
+
+    def _miss(self, rows: Matrix) -> _Misses:
+        import numpy as np
+
+        found: Matrix = rows @ rows.T
+        wanted = found.copy()
+        _impose(wanted, self.relations, self.exact)
+        given = np.array([pair for pair in self.exact if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
+        pairs = np.unique(np.concatenate([given, np.argwhere(np.triu(wanted != found))]), axis=0)
+        return _Misses(found, pairs[:, 0], pairs[:, 1], (wanted - found)[pairs[:, 0], pairs[:, 1]])
 
 
 def _aim(count: int, relations: Sequence[_Relation]) -> Matrix:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from emulator.generation.unit_vectors import Doubles, Floats
 
 _LEAST_BLOCK = 64  # components in which declared vectors are arranged; the vector repeats such blocks
+_TRIED = 32  # rotations of a block, of which the one counts whose signs are most like the cosines, for binary vectors
+_MOST_WORK = 1 << 18  # components of all rotations that are tried
+_MOST_CHOSEN = 64  # blocks: enough for the rest to change little
 _SCALE = 1 << 20  # of a declared vector, in integers
 
 
@@ -110,11 +113,40 @@ def _draw_declared(geometry: Geometry, dimensions: int, model: bytes) -> Floats:
     start = np.zeros((len(factor), block))
     start[:, : len(factor)] = factor
     rows = np.full((len(factor), dimensions), 0.0)
-    signs = draw_signs(model, "declared", 2 * dimensions)
+    wanted = _count_common_signs(geometry, arrangement, block)
+    reached = np.zeros_like(wanted)
     for number in range(dimensions // block):
-        first, second = (signs[part * dimensions + number * block :][:block] for part in (0, 1))
-        rows[:, number * block : (number + 1) * block] = transform(transform(start * first) * second)
+        tried = min(_TRIED, max(1, _MOST_WORK // (len(factor) * block))) if number < _MOST_CHOSEN else 1
+        signs = draw_signs(model, f"declared {number}", 2 * tried * block).reshape(2, tried, 1, block)
+        first = transform((start * signs[0]).reshape(-1, block)).reshape(tried, -1, block)
+        spread = transform((first * signs[1]).reshape(-1, block)).reshape(tried, -1, block)
+        places = slice(number * block, (number + 1) * block)
+        if tried > 1:
+            ones = np.where(spread >= 0.0, 1.0, -1.0)
+            common = reached + ones @ ones.transpose(0, 2, 1)
+            off = np.where(np.isnan(wanted), 0.0, common - wanted * (number + 1))
+            best = int(np.argmin(np.einsum("kij,kij->k", off, off)))
+            reached, rows[:, places] = common[best], spread[best]
+        else:
+            rows[:, places] = spread[0]
     return normalize_rows(rows)
+
+
+def _count_common_signs(geometry: Geometry, arrangement: Arrangement, block: int) -> Doubles:
+    """Return how many more equal than different signs two texts have in a block; not a number if nothing is declared.
+
+    Two vectors with the angle a have different signs in a share of a / pi of the components.
+    """
+    import numpy as np
+
+    places = arrangement.places
+    takes = np.zeros(arrangement.cosines.shape, dtype=bool)
+    for pair in geometry.near:
+        takes[places[pair.a], places[pair.b]] = True
+    for ranking in geometry.rankings:
+        takes[places[ranking.query]] = True
+    wanted: Doubles = np.round(np.arcsin(np.clip(arrangement.cosines, -1.0, 1.0)) * (2.0 / np.pi) * block)
+    return np.where(takes, wanted, np.nan)
 
 
 def _factor(arrangement: Arrangement) -> Doubles:
