@@ -69,7 +69,7 @@ def draw_mixed(draw: Draw, seed: int) -> Geometry:
     for number in range(draw.randint(1, 3)):
         name = draw.choice([*clusters])
         rankings.append(Ranking(f"q{number}", tuple(draw.sample(clusters[name], draw.randint(1, len(clusters[name]))))))
-    near = [(*clusters[name][:2], round(draw.uniform(0.7, 0.9), 2)) for name in clusters]
+    near = [(each[0], each[1], round(draw.uniform(0.7, 0.9), 2)) for each in clusters.values()]
     near += [(texts[0], f"free {seed}", round(draw.uniform(-0.3, 0.6), 3))]
     return build(near, clusters=clusters, rankings=tuple(rankings))
 
