@@ -16,7 +16,7 @@ from emulator.control.events import open_events
 from emulator.control.handlers.report import ReportHandlers
 from emulator.control.problem import format_mistakes, problem_response, refusal_response, scenario_problem
 from emulator.control.routes import Route, find_route
-from emulator.core.clock import RealClock, read_wall
+from emulator.core.clock import RealClock, read_real
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError, ProblemError
 from emulator.core.executor import run_parsing
@@ -140,7 +140,7 @@ class ControlPlane:
             error="not_found",
             hint=detail,
         )
-        entry.real_start = entry.real_end = read_wall()
+        entry.real_start = entry.real_end = read_real(emulator.clock)
         attempt = 0
         with suppress(EmulatedError):  # without the store it counts as the first attempt
             attempt = await emulator.state.count(session, ATTEMPTS, fingerprint)

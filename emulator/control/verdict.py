@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from emulator.control import models
 from emulator.control.serialize import show_body
-from emulator.core.clock import RealClock, read_wall
+from emulator.core.clock import RealClock, read_real
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.json import JSON, parse_json
 from emulator.handler.context import RequestContext
@@ -61,7 +61,7 @@ async def read_calls(runtime: Runtime, session: str) -> list[Call]:
         (entry.start_seq, _read_call(entry, prices))
         async for entry in cooperative([call.load() for call in runtime.journal.list_calls(session)])
     ]
-    now = read_wall()
+    now = read_real(runtime.for_session(session).emulator.clock)
     found += [(context.start_seq, _read_open(runtime, context, now)) for context in _list_open(runtime, session)]
     return [call for _, call in sorted(found, key=lambda row: (row[1].start, row[0]))]
 
@@ -156,7 +156,7 @@ def _read_open(runtime: Runtime, context: RequestContext, now: float) -> Call:
         id=request.key.hex(),
         number=0,
         key=context.start_seq if attempts is None else id(attempts),
-        start=sent.began,
+        start=sent.began or context.started,
         end=now,
         principal=request.principal,
         status=sent.status or 200,

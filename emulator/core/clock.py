@@ -25,10 +25,14 @@ class Clock(Protocol):
     """Clock in Unix seconds that a scenario can freeze, speed up or advance.
 
     ``spares_backoff``: a refusal that names no wait asks OpenAI's clients for an immediate retry.
+    ``is_wall``: its time is real time, so that real time need not be read besides.
     """
 
     @property
     def spares_backoff(self) -> bool: ...
+
+    @property
+    def is_wall(self) -> bool: ...
 
     def now(self) -> float: ...
 
@@ -57,6 +61,11 @@ class Clock(Protocol):
         """Return an independent clock of the same kind, at the same time."""
 
 
+def read_real(clock: Clock) -> float:
+    """Return the real time in Unix seconds; a scenario's clock that follows it is read in its place."""
+    return clock.now() if clock.is_wall else read_wall()
+
+
 async def _sleep(clock: Clock, due: float) -> None:
     """Wait for the callback at ``due``."""
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -80,6 +89,7 @@ class RealClock:
 
     def __init__(self, scale: float = 1.0, now: float | None = None) -> None:
         self.scale = scale
+        self.is_wall = scale == 1.0 and now is None
         self._offset = (time.time() if now is None else now) - monotonic() * scale
         self._buckets: dict[int, list[Callable[[], None]]] = {}
         self._ticks: list[int] = []  # heap of the keys of ``_buckets``
@@ -114,6 +124,7 @@ class RealClock:
 
     def advance(self, seconds: float) -> None:
         self._offset += seconds
+        self.is_wall = self.is_wall and not seconds
         sooner = int(seconds / self.scale * _TICKS)
         buckets, self._buckets = self._buckets, {}
         for tick, callbacks in buckets.items():
@@ -134,7 +145,7 @@ class RealClock:
 
     def fork(self) -> "RealClock":
         clock = RealClock(self.scale)
-        clock._offset = self._offset
+        clock._offset, clock.is_wall = self._offset, self.is_wall
         return clock
 
     def _arm(self) -> None:
@@ -165,6 +176,8 @@ class RealClock:
 
 class InstantClock:
     """Clock that jumps forward to each due time, so that waits take no real time."""
+
+    is_wall = False
 
     def __init__(self, now: float = EPOCH, *, spares_backoff: bool = True) -> None:
         self._now = now
@@ -204,6 +217,7 @@ class FrozenClock:
     """Clock that stands still until ``advance`` moves it."""
 
     spares_backoff = False
+    is_wall = False
 
     def __init__(self, now: float = EPOCH) -> None:
         self._now = now

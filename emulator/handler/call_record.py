@@ -311,7 +311,7 @@ class CallRecord:
         entry = self._build_entry()
         entry.body = self.request.body
         sent = self.sent
-        entry.real_start, entry.real_end, entry.connection = sent.began, sent.over, sent.connection
+        entry.real_start, entry.real_end, entry.connection = sent.began or self.started, sent.over, sent.connection
         if self.asked or self.max_body_bytes:
             match = self.match if self.asked else None
             entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, self.attempt, self.rule_results)

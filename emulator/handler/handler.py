@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from weakref import WeakMethod
 
 from emulator.core.cancellation import CancellableResponse
+from emulator.core.clock import read_wall
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
@@ -185,6 +186,8 @@ class VendorApp:
         context = RequestContext(
             request, target, clock.now(), journal.epoch(session), journal.next_seq(), target.overrides
         )
+        if not clock.is_wall:
+            context.sent.began = read_wall()
         if self._spans is not None:
             context.span = self._spans.begin(target.method, target.headers)
         return context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from emulator.core.clock import RealClock, read_wall
+from emulator.core.clock import RealClock, read_real, read_wall
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request, Response
 from emulator.core.plan import Choice, Plan, Usage
@@ -99,7 +99,7 @@ class CallRecorder:
         context.count_unpaced()
         record.sent_tokens = context.sent_tokens
         record.ended = self._emulator.clock.now()
-        sent.over = read_wall()
+        sent.over = read_real(self._emulator.clock)
         self.journal.flush()  # the entry has its number then
         entry = record.load()
         entry.whole = False
@@ -115,7 +115,9 @@ class CallRecorder:
     def _build_record(self, context: RequestContext) -> CallRecord:
         request, sent, call = context.request, context.sent, context.call
         usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
-        sent.over = read_wall()
+        clock = self._emulator.clock
+        ended = clock.now()
+        sent.over = ended if clock.is_wall else read_wall()
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
             refused = RefusedCall(context.error, self._emulator.tokens.redact(context.hint), context.limits)
@@ -125,7 +127,7 @@ class CallRecorder:
             self._vendor,
             request,
             context.started,
-            self._emulator.clock.now(),
+            ended,
             context.start_seq,
             context.fingerprint,
             request.attempt,

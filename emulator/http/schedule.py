@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
 from typing import TYPE_CHECKING
 
-from emulator.core.clock import Clock, read_wall
+from emulator.core.clock import Clock
 from emulator.core.http import Batch, Event, Mark
 from emulator.http.response_head import chunk
 
@@ -38,7 +38,7 @@ class Sent:
         dues: due time of each write, seconds after admission; ``lateness``: its delay, seconds.
         whole: the response was sent in full; false if the client disconnected early.
         truncated: a fault ended the stream early, though the HTTP response is complete.
-        began, over: real time of the request's head and of the response's end, Unix seconds.
+        began, over: real time of the request's head and of the response's end, Unix seconds; 0: as the clock had it.
         connection: number of the client's connection.
     """
 
@@ -52,9 +52,9 @@ class Sent:
     lateness: Sequence[float] = ()
     whole: bool = False
     truncated: bool = False
-    began: float = field(default_factory=read_wall, compare=False)
-    over: float = field(default=0.0, compare=False)
-    connection: int = field(default=0, compare=False)
+    began: float = 0.0
+    over: float = 0.0
+    connection: int = 0
 
     def pack(self) -> int:
         """Pack many times into arrays at a quarter of the memory; return their size, in bytes."""
