@@ -34,7 +34,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "imports": frozenset({"core", "recording"}),
     "fit": frozenset({"core", "recording"}),
     "verdicts": frozenset({"core"}),
-    "handler": _HANDLING | {"recording"},
+    "handler": _HANDLING | {"recording", "verdicts"},
     "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
     "runtime": _HANDLING | {"cluster", "recording"},
     "control": _HANDLING | {"runtime", "verdicts"},

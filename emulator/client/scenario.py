@@ -15,9 +15,10 @@ from emulator.scenario.codes import UNREADABLE
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.parsed import ScenarioError
+from emulator.scenario.price_files import find_price_file, insert_prices, refuse_price_file
 from emulator.scenario.replay_files import inline_exchanges, read_replay_files
 from emulator.scenario.reply_files import read_reply_files
-from emulator.scenario.source import Document, join_documents
+from emulator.scenario.source import Document, join_documents, read_file
 from emulator.scenario.tokenizer_files import place_tokenizers
 
 Value = JSON
@@ -46,6 +47,7 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
             document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
     joined = join_documents([_locate(given), *documents])
     place_tokenizers(joined)
+    yield from _inline_prices(joined)
     rows = [*joined.rows, *_inline_reply_files(joined), *_inline_exchanges(joined)]
     if rows:
         raise ScenarioError([_drop_location(row) for row in rows])
@@ -68,6 +70,18 @@ def _inline_exchanges(document: Document) -> list[Diagnostic]:
     recorded = read_replay_files(document, sent=False)
     inline_exchanges(document.data, recorded.texts)
     return [mistake.locate(document.locations, "") for mistake in recorded.mistakes]
+
+
+def _inline_prices(document: Document) -> Steps[None]:
+    """Replace the name of a price file by its prices, as files are not sent."""
+    file = find_price_file(document)
+    if file is not None:
+        try:
+            data = read_file(file)
+        except OSError as error:
+            refuse_price_file(document, error)
+        else:
+            insert_prices(document, (yield from _parse(data, str(file))))
 
 
 def complete(data: JSON, name: str) -> Object:

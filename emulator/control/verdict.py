@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from emulator.control import models
@@ -10,15 +10,17 @@ from emulator.control.serialize import show_body
 from emulator.core.clock import RealClock, read_real
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.json import JSON, parse_json
+from emulator.core.requests import Deployment
+from emulator.handler.budget import read_prices
 from emulator.handler.context import RequestContext
 from emulator.journal.entry import NO_ATTEMPTS, JournalEntry
+from emulator.runtime.active import ActiveScenario
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.expect import ExpectedConduct
 from emulator.scenario.models import Scenario
 from emulator.verdicts.calls import Call, Content, History, build_history
 from emulator.verdicts.expectations import Budget, Expectations
 from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
-from emulator.verdicts.prices import Price, find_price
 from emulator.verdicts.usage import add_up
 
 _RENAMED = {"no_retry_after_delivery": "retries_after_delivery", "stops_at_budget": "budget"}
@@ -55,13 +57,12 @@ async def read_history(runtime: Runtime, session: str) -> History:
 
 async def read_calls(runtime: Runtime, session: str) -> list[Call]:
     """Return the calls of a session in the order of their requests."""
-    scenario = runtime.for_session(session).loaded.scenario
-    prices = {name: Price(price.input, price.output) for name, price in scenario.prices.items()}
-    found = [
-        (entry.start_seq, _read_call(entry, prices))
-        async for entry in cooperative([call.load() for call in runtime.journal.list_calls(session)])
-    ]
-    now = read_real(runtime.for_session(session).emulator.clock)
+    active = runtime.for_session(session)
+    prices = CallPrices(active)
+    entries = [call.load() async for call in cooperative(runtime.journal.list_calls(session))]
+    entries.sort(key=lambda entry: (entry.time, entry.start_seq))
+    found = [(entry.start_seq, _read_call(entry, prices.find(entry))) async for entry in cooperative(entries)]
+    now = read_real(active.emulator.clock)
     found += [(context.start_seq, _read_open(runtime, context, now)) for context in _list_open(runtime, session)]
     return [call for _, call in sorted(found, key=lambda row: (row[1].start, row[0]))]
 
@@ -88,8 +89,39 @@ def _list_ignored(conduct: ExpectedConduct, *, has_budget: bool) -> Iterator[str
             yield rule
 
 
-def _read_call(entry: JournalEntry, prices: Mapping[str, Price]) -> Call:
-    price = find_price(entry.served or entry.deployment or "", prices)
+class CallPrices:
+    """Costs of calls, read in the order of their starts.
+
+    A deployment that is paid by the hour costs from its first call to the end of its last, in scenario time; each call
+    bears the part that those before it do not.
+    """
+
+    def __init__(self, active: ActiveScenario) -> None:
+        self._active = active
+        self._prices = read_prices(active.loaded.scenario)
+        self._paid_until: dict[tuple[str, str], float] = {}
+
+    def find(self, entry: JournalEntry) -> float:
+        """Return the USD for a call."""
+        if entry.deployment is None or entry.vendor is None:
+            return 0.0
+        price = self._prices.find(entry.served, entry.deployment, self._find_deployment(entry.vendor, entry.deployment))
+        if price is None:
+            return 0.0
+        rent = 0.0
+        if price.hourly:
+            key, ended = (entry.vendor, entry.deployment), entry.time + entry.duration
+            since = self._paid_until.get(key, entry.time)
+            self._paid_until[key] = max(since, ended)
+            rent = price.find_rent(max(0.0, ended - since))
+        return rent + price.find_cost(entry.prompt_tokens, entry.sent_tokens)
+
+    def _find_deployment(self, vendor: str, name: str) -> Deployment | None:
+        app = self._active.apps.get(vendor)
+        return None if app is None else app.service.deployments.get(name)
+
+
+def _read_call(entry: JournalEntry, cost: float) -> Call:
     return Call(
         id=entry.id,
         number=entry.seq,
@@ -105,7 +137,7 @@ def _read_call(entry: JournalEntry, prices: Mapping[str, Price]) -> Call:
         faults=entry.faults,
         delivered=entry.sent_tokens,
         prompt_tokens=entry.prompt_tokens,
-        cost=0.0 if price is None else price.find_cost(entry.prompt_tokens, entry.sent_tokens),
+        cost=cost,
         bytes_out=entry.bytes_out,
         connection=entry.connection,
         read=_Reader(entry),

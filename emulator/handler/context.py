@@ -13,11 +13,13 @@ from emulator.core.http import DROPPED, Headers, Request, Response, StreamingRes
 from emulator.core.plan import Plan
 from emulator.core.vendor import AnyEndpoint, InferenceCall, Parsed
 from emulator.faults import AnyFault, FaultSite
+from emulator.handler.budget import Spending
 from emulator.handler.call_record import CallRecord
 from emulator.http.schedule import Sent
 from emulator.journal.entry import LimitCheck
 from emulator.ratelimit import Ticket
 from emulator.scenario.matching import Match
+from emulator.verdicts.calls import has_failed
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -83,6 +85,7 @@ class RequestContext:
         response: the response; ``extra``: headers the emulator adds; ``fault_sites``: where faults changed it.
         is_forwarded: the real service answers.
         is_stopped: the response was stopped before its end by another request.
+        spending: what the call may add to a budget that is enforced.
         record: the call record, once the call is recorded.
         span: the OpenTelemetry span, if tracing is on.
     """
@@ -99,6 +102,7 @@ class RequestContext:
     match: Match | None = None
     plan: Plan | None = None
     admission: Ticket | None = None
+    spending: Spending | None = None
     refusal: EmulatedError | None = None
     error: str | None = None
     limits: tuple[LimitCheck, ...] = ()
@@ -166,6 +170,12 @@ class RequestContext:
             return None
         due = plan.choices[0].due if call.stream and plan.choices else ()
         return float(due[0]) if len(due) else plan.due
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether the client has no whole answer."""
+        sent = self.sent
+        return has_failed(sent.status, [fault.type for fault in self.faults], whole=sent.whole and not sent.truncated)
 
     @property
     def is_cut(self) -> bool:

@@ -93,6 +93,9 @@ class ResponseDecider:
             HeaderOverrideError: a request header asks for an unknown fault.
         """
         emulator, request = self._emulator, context.request
+        if emulator.budget is not None and context.call is not None and context.spending is None:
+            since_start = context.started - emulator.started
+            context.spending = await emulator.budget.reserve(request, context.fingerprint, since_start)
         parsed, match = await self._match_or_fall_back(context)
         if emulator.seeks_elsewhere and match.outcome.error is None and match.outcome.reply is None:
             elsewhere = await self._seek(context, match)

@@ -131,9 +131,16 @@ class VendorApp:
             log.exception("bug in the emulator: %s %s", target.method, target.path)
             return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
-            if context.admission is not None:
-                await self._recorder.settle(context, context.admission)
+            if context.admission is not None or context.spending is not None:
+                await self._settle(context)
             self._close(context, left=left)
+
+    async def _settle(self, context: RequestContext) -> None:
+        """Settle the quotas and the budget of a request."""
+        if context.spending is not None:
+            await self._recorder.spend(context, context.spending)
+        if context.admission is not None:
+            await self._recorder.settle(context, context.admission)
 
     def _close(self, context: RequestContext, *, left: bool) -> None:
         """Close the call record and the span of a request; ``left``: the client disconnected early."""
@@ -287,8 +294,8 @@ class VendorApp:
             response = await self._decider.refuse(error, context)
             error.clear_traceback()
         finally:
-            if context.admission is not None:
-                await self._recorder.settle(context, context.admission)
+            if context.admission is not None or context.spending is not None:
+                await self._settle(context)
         if context.faults:
             response = await self._decider.apply_faults(response, context)
         return _read_whole(response)

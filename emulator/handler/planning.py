@@ -20,6 +20,7 @@ from emulator.generation.budget import TooLong, Unsatisfiable, quick
 from emulator.generation.generate import Content, ContentCache, generate
 from emulator.generation.segments import GENERATED, FixedReply
 from emulator.generation.tokenizer import tokenizer_for
+from emulator.handler.budget import BudgetKeeper
 from emulator.latency import Latency
 from emulator.ratelimit import AdmissionController, Ticket
 from emulator.ratelimit.concurrency import ServerKey
@@ -76,6 +77,8 @@ class Emulator:
         self._admission = AdmissionController(compile_limits(scenario.limits), state)
         self._is_bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or self.unmatched != "answer" or scenario.replay)
+        budget = scenario.budget
+        self.budget = BudgetKeeper(scenario, budget, state) if budget is not None and budget.enforce else None
         self.defers_key = self._is_bounded and not ruled and self._local is None
         self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets

@@ -9,6 +9,7 @@ from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request, Response
 from emulator.core.plan import Choice, Plan, Usage
 from emulator.core.storage import LocalState
+from emulator.handler.budget import Spending
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
 from emulator.handler.explain import Explainer, can_respond_again, explain_rules
@@ -51,6 +52,22 @@ class CallRecorder:
         if sent.whole and context.started + sent.reached < ended:
             ended = context.started + sent.reached
         return self._emulator.release(admission, tokens, ended)
+
+    async def spend(self, context: RequestContext, spending: Spending) -> None:
+        """Add what a call took to the budget."""
+        budget, call, plan = self._emulator.budget, context.call, context.plan
+        if budget is None or call is None:
+            return
+        context.count_unpaced()
+        await budget.settle(
+            spending,
+            call,
+            context.request.session,
+            prompt_tokens=0 if plan is None else plan.usage.prompt_tokens,
+            output_tokens=context.sent_tokens,
+            failed=context.has_failed,
+            now=self._emulator.clock.now() - self._emulator.started,
+        )
 
     def record(self, context: RequestContext) -> None:
         """Add a call to journal and metrics, just before its last byte is written."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from emulator.core.json import JSON
-from emulator.core.units import Closed, Duration, Whole
+from emulator.core.units import Closed, Duration, Whole, require
 
 _Count = Annotated[Whole, Field(ge=1, le=10**9)]
 _COST = r"^\s*\d{1,9}(\.\d{1,9})?\s*USD\s*$"
@@ -68,10 +68,51 @@ class BudgetSettings(Closed):
     output_tokens: _Count | None = Field(default=None, description="Output tokens sent, wasted ones included.")
     cost: Cost | None = Field(default=None, description="Price of prompts and answers.", examples=["0.02 USD"])
     attempts: _Count | None = Field(default=None, description="Attempts of one request.")
+    enforce: bool = Field(
+        default=False, description="Refuse calls after it as rate_limited; else a verdict judges by it, and no more."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = self.output_tokens is not None or self.cost is not None or self.attempts is not None
+        require(given, "expected output_tokens, cost or attempts")
+        return self
+
+
+_Amount = Annotated[float, Field(strict=False, ge=0, le=10**6)]
 
 
 class TokenPrice(Closed):
-    """USD for a million tokens."""
+    """What a million tokens cost, or an hour."""
 
-    input: float = Field(strict=False, ge=0, le=10**6, description="Of the prompt.")
-    output: float = Field(default=0.0, strict=False, ge=0, le=10**6, description="Of the answer.")
+    input: _Amount = Field(default=0.0, description="Of a million tokens of prompts.")
+    output: _Amount = Field(default=0.0, description="Of a million tokens of answers.")
+    per_hour: _Amount = Field(
+        default=0.0, description="Of each hour from the first call to the last, as of provisioned throughput."
+    )
+    unit: Literal["USD", "DBU", "PTU"] = Field(
+        default="USD", description="What the amounts are in; PTU: how many are provisioned, with `per_hour`."
+    )
+    source: str | None = Field(default=None, description="Where it says so, for readers.")
+    date: str | None = Field(default=None, description="When it did, for readers.", examples=["2026-11-26"])
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require(bool(self.model_fields_set & {"input", "output", "per_hour"}), "expected input, output or per_hour")
+        tokens = bool(self.model_fields_set & {"input", "output"})
+        require(self.unit != "PTU" or not tokens, "PTU are paid by the hour: expected per_hour, no input and output")
+        return self
+
+
+def _tag_prices(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<file>"
+    return "<prices>" if isinstance(value, dict) else None
+
+
+PriceTable = dict[str, TokenPrice]
+Prices = Annotated[
+    Annotated[str, Field(min_length=1), Tag("<file>")] | Annotated[PriceTable, Tag("<prices>")],
+    Discriminator(_tag_prices, custom_error_type="wanted", custom_error_message="expected a file or a mapping"),
+]
+"""Prices by name or pattern of a deployment, or the file that has them."""

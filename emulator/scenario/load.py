@@ -19,6 +19,7 @@ from emulator.scenario.errors import Diagnostic, Mistake, explain_errors, find_n
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import BUILT_IN, Scenario, schema_json
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
+from emulator.scenario.price_files import find_price_file, insert_prices, refuse_price_file
 from emulator.scenario.regex import Expressions
 from emulator.scenario.replay_files import insert_exchanges, read_replay_files
 from emulator.scenario.reply_files import insert_replies, read_reply_files
@@ -217,6 +218,7 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     joined = join_documents(documents)
     if sources:
         place_tokenizers(joined)
+    prices = _read_prices(joined, sent=not sources)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
     answers = read_reply_files(joined, sent=not sources)
     recorded = read_replay_files(joined, sent=not sources)
@@ -234,10 +236,25 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
         )
         raise ScenarioError(sort_diagnostics(rows, [str(source) for source in sources]), [part])
     scenario = redact_name(insert_exchanges(insert_replies(scenario, answers.texts), recorded.texts))
-    answers.files += recorded.files
+    answers.files += recorded.files if prices is None else [*recorded.files, prices]
     answers.texts |= {("replay", "exchanges", number): text for number, text in enumerate(recorded.texts or ())}
     text = documents[0].text if len(documents) == 1 else None
     return ParsedScenario(scenario, sources, joined.data, joined.locations, answers, text, joined.ignored)
+
+
+def _read_prices(document: Document, *, sent: bool) -> Path | None:
+    """Put the prices of a file into the scenario; return the file, if it names one."""
+    file = find_price_file(document)
+    if file is None:
+        return None
+    if sent:
+        refuse_price_file(document)
+        return None
+    try:
+        insert_prices(document, _parse(read_file(file), str(file)))
+    except OSError as error:
+        refuse_price_file(document, error)
+    return file
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
@@ -14,7 +15,7 @@ from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Timestamp, 
 from emulator.latency import Latency
 from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import Names, Number, Text, When
-from emulator.scenario.expect import BudgetSettings, Expect, TokenPrice
+from emulator.scenario.expect import BudgetSettings, Expect, Prices, TokenPrice
 from emulator.scenario.geometry import EmbeddingSettings
 from emulator.scenario.outages import Outage
 from emulator.scenario.outcomes import (
@@ -413,10 +414,10 @@ class Scenario(Closed):
         description="What a verdict judges clients by; absent: robust.",
         examples=["robust", {"deadline": "30s", "concurrency": 8}],
     )
-    prices: dict[str, TokenPrice] = Field(
+    prices: Prices = Field(
         default={},
-        description="Of deployments, by name or pattern; before those of the package.",
-        examples=[{"gpt-4o*": {"input": 2.5, "output": 10}}],
+        description="Of deployments, by name or pattern, or a file of them; before those of the package.",
+        examples=[{"gpt-4o*": {"input": 2.5, "output": 10}}, "prices.yaml"],
     )
     budget: BudgetSettings | None = Field(
         default=None, description="What a session may spend.", examples=[{"output_tokens": 5000}]
@@ -424,6 +425,11 @@ class Scenario(Closed):
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
         default=(), description="The first that matches wins."
     )
+
+    @property
+    def price_table(self) -> Mapping[str, TokenPrice]:
+        """Prices by name or pattern of a deployment; loading replaces a file by what it says."""
+        return {} if isinstance(self.prices, str) else self.prices
 
     @property
     def miss_policy(self) -> Literal["answer", "refuse", "forward", "record"]:

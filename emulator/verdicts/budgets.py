@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from operator import attrgetter
 
 from emulator.verdicts.calls import Call, History
 from emulator.verdicts.expectations import Budget, Expectations
@@ -26,8 +28,11 @@ def _judge_sums(history: History, budget: Budget) -> Iterator[Breach]:
     ):
         if most is None:
             continue
+        ended = deque(sorted((call for call in history.calls if call.has_ended), key=attrgetter("end")))
+        spent = 0.0
         for call in history.calls:
-            spent = sum(spend(one) for one in history.calls if one.has_ended and one.end <= call.start)
+            while ended and ended[0].end <= call.start:
+                spent += spend(ended.popleft())
             if spent >= most:
                 sentence = (
                     f"Call {call.name} was made after {spent:g} of {most:g} {unit} were spent; a sound client makes no "

@@ -14,6 +14,11 @@ _SLACK = 0.005  # seconds; the end of an answer is noted just before its last by
 _UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed
 
 
+def has_failed(status: int, faults: Sequence[str], *, whole: bool) -> bool:
+    """Return whether a response is no whole answer; ``faults``: the types of its faults."""
+    return not 200 <= status < 400 or not whole or not _BREAKING.isdisjoint(faults)
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """Parts of a call that are read on demand.
@@ -86,9 +91,7 @@ class Call:
     @property
     def failed(self) -> bool:
         """Whether the client has no whole answer of it."""
-        if not self.has_ended:
-            return False
-        return not 200 <= self.status < 400 or not self.whole or bool(_BREAKING.intersection(self.faults))
+        return self.has_ended and has_failed(self.status, self.faults, whole=self.whole)
 
     @property
     def is_cut(self) -> bool:
@@ -130,16 +133,20 @@ class History:
 
 def build_history(calls: Sequence[Call], *, follows_clock: bool = True) -> History:
     """Join calls, given in the order of their requests, to attempts."""
-    ends: dict[Hashable, list[list[Call]]] = defaultdict(list)
+    failed: dict[Hashable, list[list[Call]]] = defaultdict(list)  # chains that may go on
     chains: list[list[Call]] = []
     for call in calls:
-        known = ends[call.key]
+        known = failed[call.key]
         before = [chain for chain in known if _is_retry(chain[-1], call)]
         if before:
-            max(before, key=lambda chain: chain[-1].end).append(call)
+            chain = max(before, key=lambda chain: chain[-1].end)
+            known.remove(chain)
+            chain.append(call)
         else:
-            known.append([call])
-            chains.append(known[-1])
+            chain = [call]
+            chains.append(chain)
+        if call.failed:
+            known.append(chain)
     return History(calls, chains, follows_clock)
 
 

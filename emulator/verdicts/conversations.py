@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from emulator.core.json import JSON, parse_json
 from emulator.verdicts.calls import Call, History
@@ -13,41 +14,81 @@ from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged
 _ERROR = re.compile(r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable", re.IGNORECASE)
 _SLACK = 0.01  # seconds
 _SHORT = 16  # characters; a shorter text counts only as a message of its own
+_FEW = 64  # beginnings; of more it is faster to look up each part of a prompt
 
 
 def _judge_incomplete(history: History, expected: Expectations) -> Finding:
     cut = [call for call in history.calls if call.is_cut and call.content.text.strip()]
     if not cut:
         return Unjudged("no stream ended without its end after some text")
-    found = []
+    left: dict[str, list[Call]] = defaultdict(list)
     for call in cut:
-        following = (one for one in history.calls if one.start >= call.end - _SLACK)
-        later = next((one for one in following if _repeats(one, call, history)), None)
-        if later is not None:
-            sentence = (
-                f"Call {later.name} has the text of stream {call.name} in its prompt, which ended without an end; "
-                "a sound client takes such an answer for failed."
-            )
-            found.append(Breach("incomplete_stream_failed", (call, later), sentence, {"tokens": call.delivered}))
+        left[call.content.text.strip()].append(call)
+    finder, wholes = _TextFinder(left), _WholeTexts(history)
+    found = []
+    for later in history.calls:
+        for text in finder.find_repeated(later, wholes):
+            guilty = [call for call in left[text] if _can_repeat(later, call)]
+            left[text] = [call for call in left[text] if call not in guilty]
+            found += [_breach_of_cut(call, later) for call in guilty]
     return found
 
 
-def _repeats(later: Call, cut: Call, history: History) -> bool:
-    """Return whether a prompt has the text of a cut stream, other than inside a whole answer that begins alike."""
-    text = cut.content.text.strip()
-    if later is cut or later.key == cut.key:
-        return False
-    wholes = [
-        one.content.text.strip()
-        for one in history.calls
-        if not one.failed and one.has_ended and one.start < later.start and text in one.content.text
-    ]
-    for said in _list_texts(later.content.body):
-        for whole in wholes:
-            said = said.replace(whole, "")
-        if said.strip() == text or (len(text) >= _SHORT and text in said):
-            return True
-    return False
+def _can_repeat(later: Call, cut: Call) -> bool:
+    return later is not cut and later.key != cut.key and later.start >= cut.end - _SLACK
+
+
+def _breach_of_cut(cut: Call, later: Call) -> Breach:
+    sentence = (
+        f"Call {later.name} has the text of stream {cut.name} in its prompt, which ended without an end; "
+        "a sound client takes such an answer for failed."
+    )
+    return Breach("incomplete_stream_failed", (cut, later), sentence, {"tokens": cut.delivered})
+
+
+class _WholeTexts:
+    """Texts of whole answers."""
+
+    def __init__(self, history: History) -> None:
+        self._calls = [call for call in history.calls if not call.failed and call.has_ended]
+        self._having: dict[str, list[Call]] = {}
+
+    def find(self, text: str, before: float) -> Iterator[str]:
+        """Yield the whole answers to calls made before a time that have a text in them."""
+        having = self._having.get(text)
+        if having is None:
+            having = self._having[text] = [call for call in self._calls if text in call.content.text]
+        return (call.content.text.strip() for call in having if call.start < before)
+
+
+class _TextFinder:
+    """Finds which of many texts stand in a prompt, in time that does not grow with their number."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._by_head: dict[str, list[str]] = defaultdict(list)
+        for text in texts:
+            self._by_head[text[:_SHORT]].append(text)
+
+    def find_repeated(self, later: Call, wholes: _WholeTexts) -> Iterator[str]:
+        """Yield each text that a prompt repeats, other than inside a whole answer that begins alike."""
+        for said in _list_texts(later.content.body):
+            for text in self._find(said):
+                rest = said
+                for whole in wholes.find(text, later.start):
+                    rest = rest.replace(whole, "")
+                if rest.strip() == text or (len(text) >= _SHORT and text in rest):
+                    yield text
+
+    def _find(self, said: str) -> list[str]:
+        found = self._by_head.get(said.strip(), ()) if len(said.strip()) < _SHORT else ()
+        if len(self._by_head) <= _FEW:
+            heads = [head for head in self._by_head if head in said]
+        else:
+            heads = [*{said[at : at + _SHORT] for at in range(len(said) - _SHORT + 1)} & self._by_head.keys()]
+        return [
+            *found,
+            *(text for head in heads for text in self._by_head[head] if len(head) == _SHORT and text in said),
+        ]
 
 
 def _list_texts(node: JSON) -> Iterator[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from operator import attrgetter
 
 from emulator.verdicts.calls import Call, History, find_overlaps
 from emulator.verdicts.expectations import Expectations
 from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged, show
 
 _NONE = "there was no call"
+_read_start = attrgetter("start")
 
 
 def _judge_deadline(history: History, expected: Expectations) -> Finding:
@@ -49,7 +52,10 @@ def _judge_hedges(history: History, expected: Expectations) -> Finding:
 
 
 def _judge_closing(history: History, expected: Expectations) -> Finding:
-    left = [(call, later) for call in history.calls if (later := _find_later(call, history)) is not None]
+    by_client: dict[Hashable, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        by_client[call.client].append(call)
+    left = [(call, later) for call in history.calls if (later := _find_later(call, by_client[call.client])) is not None]
     if not left:
         return Unjudged("no stream was open while its client made later calls, and was then broken off")
     return [
@@ -65,18 +71,15 @@ def _judge_closing(history: History, expected: Expectations) -> Finding:
     ]
 
 
-def _find_later(stream: Call, history: History) -> Call | None:
-    """Return the first call that a client made while it had this stream open, if it left the stream later.
+def _find_later(stream: Call, calls: Sequence[Call]) -> Call | None:
+    """Return the first of its client's calls that was made while a stream was open, if the client left it later.
 
     Calls of a client that runs several at once say nothing of it.
     """
     if not stream.stream or not (stream.client_left or not stream.has_ended):
         return None
-    later = [
-        call
-        for call in history.calls
-        if call is not stream and call.client == stream.client and stream.start < call.start < stream.end
-    ]
+    first = bisect_right(calls, stream.start, key=_read_start)
+    later = calls[first : bisect_left(calls, stream.end, lo=first, key=_read_start)]
     others = [call for call in later if not (call.stream and (call.client_left or not call.has_ended))]
     if find_overlaps(others, 1):
         return None

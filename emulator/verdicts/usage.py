@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from emulator.verdicts.calls import Call, History
 
@@ -85,10 +86,12 @@ def _find_superseded(calls: Sequence[Call]) -> set[Call]:
             whole[call.key].append(call)
     found: set[Call] = set()
     for twins in whole.values():
-        twins.sort(key=lambda call: (call.end, call.number))
-        for place, call in enumerate(twins):
-            if any(call.start < twin.end for twin in twins[:place] if twin not in found):
+        until = -inf
+        for call in sorted(twins, key=lambda call: (call.end, call.number)):
+            if call.start < until:
                 found.add(call)
+            else:
+                until = call.end
     return found
 
 

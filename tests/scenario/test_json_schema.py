@@ -25,6 +25,9 @@ SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(render_schema()))
 
 # Messages beyond JSON Schema: it compares no two values, reads no regular expression of Python's, and sees no YAML.
 CANNOT = {
+    "a budget of nothing": "one of three keys",
+    "a price of nothing": "one of three keys",
+    "tokens paid in PTU": "two keys compared",
     "an outage at no time": "one of two keys",
     "an outage that ends before it begins": "two values compared",
     "a blank text": "the text itself",
@@ -61,6 +64,10 @@ _VECTORS = "deployments: [{vendor: azure, name: m, embeddings: {geometry: "
 MORE = [
     pytest.param("outages: [{name: a, kind: region}]", id="an outage at no time"),
     pytest.param("outages: [{name: a, kind: region, between: [2s, 1s]}]", id="an outage that ends before it begins"),
+    pytest.param("budget: {enforce: true}", id="a budget of nothing"),
+    pytest.param("prices: {a: {unit: DBU}}", id="a price of nothing"),
+    pytest.param("prices: {a: {input: 1, unit: PTU}}", id="tokens paid in PTU"),
+    pytest.param("prices: [1]", id="prices that are a list"),
     pytest.param("expect: sturdy", id="an expectation that is none"),
     pytest.param("expect: 5", id="a number for an expectation"),
     pytest.param(_VECTORS + "declared, clusters: {a: [' ']}}}]", id="a blank text"),

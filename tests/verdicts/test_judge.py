@@ -232,3 +232,11 @@ def test_retry_after_is_read_in_every_form(headers: Mapping[str, str], waited: f
     first = refused(0, status=429)
     first.read = lambda: Content(received=headers)
     assert kept(decide([first, call(waited)]), "honours_retry_after") is wanted
+
+
+@pytest.mark.parametrize("streams", [3, 200])
+def test_one_of_many_cut_streams_is_found_in_a_later_prompt(streams: int) -> None:
+    cuts = [cut(number / 100, f"{number}", text=f"Chapter {number}: the river begins") for number in range(streams)]
+    later = call(9, key="later", body={"messages": [{"content": "Go on: Chapter 1: the river begins"}]})
+    (broken,) = [row for row in decide([*cuts, later]).broken if row.rule == TEXT]
+    assert [one.key for one in broken.calls] == ["1", "later"]

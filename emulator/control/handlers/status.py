@@ -20,6 +20,7 @@ from emulator.core.json import JSON, as_object
 from emulator.core.quota import Level
 from emulator.core.redaction.values import redact_text
 from emulator.core.storage import StoreLostError
+from emulator.handler.budget import PREFIX as BUDGET
 from emulator.handler.context import RequestContext
 from emulator.journal.entry import JournalEntry
 from emulator.journal.prompt_line import find_prompt_line
@@ -68,6 +69,7 @@ class StatusHandlers:
             levels = list(await emulator.state.levels(session, now))
         except EmulatedError as error:
             raise StoreLostError(f"calls are refused as {error.kind}") from None
+        levels = [level for level in levels if not level.quota.name.startswith(BUDGET)]
         used = {level.quota.name for level in levels}
         return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in used]
 

@@ -1,13 +1,16 @@
 """Tests of ``GET /_emulator/verdict``: calls to a server, judged."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
+from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control
 from tests.handler.toy import TOY
-from tests.http_client import Running
+from tests.http_client import Answer, Running
+from tests.tools.soak.load import CHATS
 from tests.untyped_json import JSON
 
 SESSION = {**KEY, "x-emulator-session": "a"}
@@ -132,3 +135,84 @@ async def test_usage_tells_what_was_sent_and_wasted(start: Start) -> None:
     }
     assert usage["cost"]["usd"] == pytest.approx(usage["prompt_tokens"] + 5 * 10 / 1e6)
     assert usage["amplification"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("price", "usd"),
+    [  # one hour and a half from the first call to the last; 3 calls of 3 tokens
+        pytest.param("{per_hour: 50, unit: PTU}", 150.0, id="50 PTU of 2 USD"),
+        pytest.param("{per_hour: 100, unit: DBU}", 10.5, id="100 DBU of 0.07 USD"),
+        pytest.param("{per_hour: 4}", 6.0, id="USD"),
+        pytest.param("{output: 1000000, unit: DBU}", 0.63, id="9 tokens of 1 DBU"),
+    ],
+)
+async def test_units_and_hours_are_paid(start: Start, price: str, usd: float) -> None:
+    running = await start(f"version: 1\nclock: frozen\nprices: {{toy: {price}}}\n", vendors=[TOY])
+    for number in range(3):
+        await ask(running, f"{number}")
+        await control(running, "POST", "/clock", {"advance": "45m"})
+    usage = (await control(running, "GET", "/usage")).json()
+    assert usage["cost"]["usd"] == pytest.approx(usd)
+
+
+@pytest.mark.parametrize(
+    ("budget", "prompts", "refused", "hint"),
+    [
+        pytest.param("output_tokens: 6", "abcd", "..xx", "6 output tokens", id="3 tokens each"),
+        pytest.param("output_tokens: 7", "abcde", "...xx", "7 output tokens", id="the call that overruns may end"),
+        pytest.param("cost: 0.000005 USD", "abcd", "..xx", "0.000005 USD", id="money"),
+        pytest.param("attempts: 2", ["down"] * 4, "..xx", "2 attempts", id="attempts"),
+        pytest.param("attempts: 1", ["a", "a", "a"], "...", "", id="the same question after a whole answer"),
+        pytest.param("attempts: 2", ["down", "a", "down", "down"], "...x", "2 attempts", id="of one request"),
+        pytest.param("attempts: 3", ["flaky"] * 6, "......", "", id="a whole answer ends the attempts"),
+    ],
+)
+async def test_enforced_budget_refuses(
+    start: Start, budget: str, prompts: Sequence[str], refused: str, hint: str
+) -> None:
+    rules = """
+rules:
+  - {name: down, when: {prompt: down}, error: {kind: internal}}
+  - {name: flaky, when: {prompt: flaky}, times: {every: 2}, error: {kind: overloaded}}
+"""
+    prices = "prices: {toy: {output: 1}}"
+    running = await start(f"{REAL}budget: {{{budget}, enforce: true}}\n{prices}\n{rules}", vendors=[TOY])
+    for prompt in prompts:
+        await ask(running, prompt, "a")
+    calls = (await control(running, "GET", "/requests?session=a&detail=true")).json()["requests"]
+    assert "".join("x" if call["error"] == "rate_limited" else "." for call in calls) == refused
+    spent = [call for call in calls if call["error"] == "rate_limited"]
+    assert {call["summary"] for call in spent} == ({f"the budget of {hint} is spent"} if hint else set())
+    assert not any("x-retry" in call["response"]["headers"] for call in spent)  # no wait helps
+    assert (await ask(running, "new", "b")).status == 200  # another session has a budget of its own
+    assert (await control(running, "GET", "/limits?session=a")).json()["limits"] == []
+
+
+async def test_enforced_budget_is_renewed_by_reset(start: Start) -> None:
+    running = await start(REAL + "budget: {output_tokens: 3, enforce: true}\n", vendors=[TOY])
+    statuses = [(await ask(running)).status for _ in range(2)]
+    await control(running, "POST", "/reset")
+    assert [*statuses, (await ask(running)).status] == [200, 400, 200]  # the toy vendor words every refusal as 400
+
+
+def list_keys(answer: Answer) -> list[str]:
+    """Return the keys of a body, or the body itself if it is text."""
+    return list(answer.json()) if answer.body.startswith(b"{") else [answer.body.decode()]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_spent_budget_is_worded_as_the_vendor_words_a_limit(start: Start, vendor: str) -> None:
+    rule = "rules: [{name: asked, when: {prompt: asked}, error: {kind: rate_limited, limit: output_tokens}}]"
+    served = [VENDORS[vendor]]
+    limited, spent = [
+        await start(f"version: 1\nname: a\nclock: frozen\n{text}", vendors=served)
+        for text in (rule, "budget: {output_tokens: 1, enforce: true}")
+    ]
+    target, model = CHATS[vendor]
+    body = {"model": model, "messages": [{"role": "user", "content": "asked"}], "max_tokens": 3}
+    headers = {"authorization": "Bearer a", "api-key": "a"}
+    expected = await limited.ask(vendor, target, body, headers=headers)
+    first, second = [await spent.ask(vendor, target, body, headers=headers) for _ in range(2)]
+    assert first.status == 200
+    assert (second.status, list_keys(second)) == (expected.status, list_keys(expected))
+    assert expected.status >= 400

@@ -241,7 +241,13 @@ CONTENTS: tuple[Chapter | Section, ...] = (
         title="Price",
         model="TokenPrice",
         place="prices: {gpt-4o: …}",
-        examples={"input": "{input: 0.1}", "output": "{input: 2.5, output: 10}"},
+        examples={
+            "input": "{input: 0.1}",
+            "output": "{input: 2.5, output: 10}",
+            "per_hour": "{per_hour: 100, unit: PTU}",
+            "unit": "{input: 7.143, output: 21.429, unit: DBU}",
+            **dict.fromkeys(("source", "date"), "{input: 2.5, output: 10, source: our contract, date: 2026-11-26}"),
+        },
     ),
     Section(
         title="Budget",
@@ -251,6 +257,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "output_tokens": "{output_tokens: 5000}",
             "cost": "{cost: 0.02 USD}",
             "attempts": "{attempts: 3}",
+            "enforce": "{output_tokens: 5000, enforce: true}",
         },
     ),
     Section(
