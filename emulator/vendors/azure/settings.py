@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
@@ -50,24 +50,6 @@ Mistral models" (serverless endpoints).
 _ROOT_SWITCHES = frozenset(
     {"profile", "error_shape", "extra_parameters_default", "ignore_allowed", "lenient_allow", "require_model"}
 )
-
-
-class DeclaredFile(BaseModel):
-    """File of a declared vector store."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    text: str = Field(description="What the file says.")
-    attributes: dict[str, str | int | float | bool] = Field(default={}, description="Attributes that filters compare.")
-
-
-class DeclaredStore(BaseModel):
-    """Vector store that exists in every session and that no request changes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str = Field(default="", description="Name of the store; absent: its id.")
-    files: dict[str, str | DeclaredFile] = Field(description="Text of each file by its name, perhaps with attributes.")
 
 
 class AzureSettings(VendorSettings):
@@ -130,8 +112,13 @@ class AzureSettings(VendorSettings):
         le=86_400,
         description="Seconds by the scenario's clock from making a batch to its completion.",
     )
-    vector_stores: dict[Annotated[str, Field(pattern="^vs_")], DeclaredStore] = Field(
-        default={}, description="Vector stores by id, which begins with `vs_`, for `file_search` and searches."
+    vector_stores: dict[Annotated[str, Field(pattern="^vs_")], dict[str, str]] = Field(
+        default={},
+        description="Vector stores for `file_search` and searches, by id, which begins with `vs_`: the text of each "
+        "file by its name.",
+    )
+    file_attributes: dict[str, dict[str, str | int | float | bool]] = Field(
+        default={}, description="Attributes, which filters compare, of the files of `vector_stores` by name."
     )
     file_texts: dict[str, str] = Field(
         default={},

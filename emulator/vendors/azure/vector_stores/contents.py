@@ -6,14 +6,14 @@ Source: learn.microsoft.com, "Azure OpenAI Assistants file search", supported fi
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from emulator.core.http import Request
-from emulator.core.json import JSON, Object, as_integer, as_object, as_text
+from emulator.core.json import Object, as_integer, as_object, as_text
 from emulator.core.rng import derive_key, draw_hex
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.settings import AzureSettings, DeclaredFile
+from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.uploads import read_content
 from emulator.vendors.azure.vector_stores.search import MAX_TEXT, Source
 
@@ -34,8 +34,8 @@ def name_declared(store: str, filename: str) -> str:
 def list_declared(service: AzureService) -> Iterator[Object]:
     """Yield declared files as documents of uploaded ones."""
     for store, declared in service.settings.vector_stores.items():
-        for filename, given in declared.files.items():
-            text = read_declared(given)[0].encode()
+        for filename, written in declared.items():
+            text = written.encode()
             found: Object = {
                 "id": name_declared(store, filename),
                 "object": "file",
@@ -46,11 +46,6 @@ def list_declared(service: AzureService) -> Iterator[Object]:
                 "status": "processed",
             }
             yield {"file": found, "content": b64encode(text).decode()}
-
-
-def read_declared(given: str | DeclaredFile) -> tuple[str, Object]:
-    """Return text and attributes of a declared file."""
-    return (given, {}) if isinstance(given, str) else (given.text, dict(given.attributes))
 
 
 def find_error(filename: str, content: bytes, settings: AzureSettings) -> Object | None:
@@ -104,18 +99,18 @@ def build_source(name: str, attached: Object, request: Request, service: AzureSe
     )
 
 
-def list_declared_files(store: str, files: Mapping[str, str | DeclaredFile], at: float) -> Object:
+def list_declared_files(store: str, service: AzureService) -> Object:
     """Return the files of a declared store as they are attached to it."""
-    attached: dict[str, JSON] = {}
-    for filename, given in files.items():
-        text, attributes = read_declared(given)
-        attached[name_declared(store, filename)] = {
-            "at": at,
+    settings = service.settings
+    return {
+        name_declared(store, filename): {
+            "at": service.started,
             "filename": filename,
             "text": text,
-            "attributes": attributes,
+            "attributes": dict(settings.file_attributes.get(filename, {})),
             "chunking": AUTO,
             "batch": None,
             "cancelled": False,
         }
-    return attached
+        for filename, text in settings.vector_stores[store].items()
+    }

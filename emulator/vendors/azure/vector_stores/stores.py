@@ -305,18 +305,18 @@ def find_own(documents: Documents, request: Request, service: AzureService) -> O
 
 def _declare(name: str, service: AzureService) -> Object:
     """Return the document of a declared store."""
-    declared, at = service.settings.vector_stores[name], service.started
+    at = service.started
     return {
         "vector_store": {
             "id": name,
             "object": "vector_store",
             "created_at": int(at),
-            "name": declared.name or name,
+            "name": name,
             "description": None,
             "expires_after": None,
             "metadata": {},
         },
-        "files": list_declared_files(name, declared.files, at),
+        "files": list_declared_files(name, service),
         "batches": {},
         "active": at,
         "declared": True,

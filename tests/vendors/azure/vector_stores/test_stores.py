@@ -16,10 +16,9 @@ vendors:
     file_texts: {report.pdf: Profits doubled.}
     vector_stores:
       vs_handbook:
-        name: Handbook
-        files:
-          leave.md: Everyone has 30 days of leave.
-          travel.md: {text: Trains are booked by the office., attributes: {team: ops, year: 2020}}
+        leave.md: Everyone has 30 days of leave.
+        travel.md: Trains are booked by the office.
+    file_attributes: {travel.md: {team: ops, year: 2020}}
 """
 
 
@@ -72,7 +71,7 @@ async def test_store_indexes_files_by_clock(start: Start) -> None:
 async def test_declared_store_is_searched_and_stays(start: Start) -> None:
     running = await start(SCENARIO)
     store = await read(running, f"{STORES}/vs_handbook")
-    assert (store["name"], store["status"], store["file_counts"]["completed"]) == ("Handbook", "in_progress", 0)
+    assert (store["name"], store["status"], store["file_counts"]["completed"]) == ("vs_handbook", "in_progress", 0)
     running.built.runtime.advance(10)
     path = f"{STORES}/vs_handbook"
     filters: JSON = {"type": "gte", "key": "year", "value": 2020}
