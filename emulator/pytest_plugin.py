@@ -318,8 +318,8 @@ def _find(item: pytest.Item, source: Source) -> Source:
 
 def _is_unused_error(item: pytest.Item) -> bool:
     """Return whether a rule that took no call is a failure, by the nearest marker or the ini setting."""
-    told = [marker.kwargs["unused"] for marker in item.iter_markers("emulator") if "unused" in marker.kwargs]
-    wanted: str = told[0] if told else item.config.getini("emulator_unused")
+    marked = [marker.kwargs["unused"] for marker in item.iter_markers("emulator") if "unused" in marker.kwargs]
+    wanted: str = marked[0] if marked else item.config.getini("emulator_unused")
     return wanted == "error"
 
 

@@ -42,8 +42,8 @@ def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> 
         _annotate(findings, sys.stderr if as_json else sys.stdout)
     errors, warnings, notes = (sum(each == severity for each, _ in findings) for severity in _SEVERITIES)
     if not as_json:
-        told = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
-        print(f"{told}, {_count(notes, 'note')}" if notes else told, file=sys.stderr)
+        counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+        print(f"{counts}, {_count(notes, 'note')}" if notes else counts, file=sys.stderr)
     return int(errors > 0 or (strict and warnings > 0))
 
 

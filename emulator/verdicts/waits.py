@@ -44,8 +44,8 @@ def _parse_date(text: str, headers: Mapping[str, str]) -> float | None:
 
 
 def _judge_retry_after(history: History, expected: Expectations) -> Finding:
-    told = [(retry, asked) for retry in history.retries if (asked := find_asked(retry.before)) is not None]
-    if not told:
+    delays = [(retry, asked) for retry in history.retries if (asked := find_asked(retry.before)) is not None]
+    if not delays:
         return Unjudged("no call was tried again after a response with Retry-After")
     return [
         Breach(
@@ -55,7 +55,7 @@ def _judge_retry_after(history: History, expected: Expectations) -> Finding:
             f"{show(asked)}; a sound client waits as long as it is told.",
             {"asked": asked, "waited": round(retry.waited, 3)},
         )
-        for retry, asked in told
+        for retry, asked in delays
         if retry.waited < asked * (1 - expected.early)
     ]
 

@@ -55,7 +55,7 @@ def create_endpoint(request: Request, service: DatabricksService) -> Change:
             created=now,
             updated=now,
             pending=_plan_update(config, service),
-            told=options,
+            options=options,
         )
         validate_tokens(options, deploy(stored, None))
         return _write_endpoint(stored, request, service)

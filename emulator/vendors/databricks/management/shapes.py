@@ -41,7 +41,7 @@ def build_endpoint(found: FoundEndpoint, request: Request, service: DatabricksSe
         shape["pending_config"] = _build_pending(stored, deployment)
     if stored.id:
         shape |= {"id": stored.id, "creator": stored.creator, "tags": []}
-    options = {name: value for name, value in stored.told.items() if full or name in _LIST_FIELDS}
+    options = {name: value for name, value in stored.options.items() if full or name in _LIST_FIELDS}
     shape |= {
         **({} if is_custom(deployment) else {"task": task_of(profile)}),
         "description": "",
@@ -80,7 +80,7 @@ def load_stored(found: FoundEndpoint, service: DatabricksService) -> StoredEndpo
         up=deployment.state != "stopped",
         stopped=deployment.state == "stopped",
         based=True,
-        told={"ai_gateway": gateway} if gateway else {},
+        options={"ai_gateway": gateway} if gateway else {},
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from emulator.core.json import JSON, Object, as_array, as_number, as_object
 from emulator.core.requests import Deployment, Task
@@ -51,7 +51,7 @@ class StoredEndpoint(BaseModel):
         version: of the current or last config; 0: none yet.
         up: it serves; ``stopped``: it was stopped by a request.
         based: the config is still that of the scenario or the catalogue.
-        told: settings other than the config, in the API's form.
+        options: settings other than the config, in the API's form.
         access: grants of users, groups and service principals, in the API's form.
     """
 
@@ -69,7 +69,9 @@ class StoredEndpoint(BaseModel):
     stopped: bool = False
     based: bool = False
     deleted: bool = False
-    told: Object = {}
+    options: Object = Field(
+        default={}, validation_alias=AliasChoices("options", "told"), serialization_alias="told"
+    )  # stored under a name that may not change
     access: tuple[Object, ...] = ()
 
     @property
@@ -98,7 +100,7 @@ class StoredEndpoint(BaseModel):
 
     def to_json(self) -> JSON:
         """Return the document to store."""
-        found: JSON = self.model_dump()
+        found: JSON = self.model_dump(by_alias=True)
         return found
 
 

@@ -38,7 +38,7 @@ def put_gateway(request: Request, service: DatabricksService) -> Change:
 
     def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         validate_tokens({"ai_gateway": gateway}, found.deployment)
-        return stored.but(told={**stored.told, "ai_gateway": gateway})
+        return stored.but(options={**stored.options, "ai_gateway": gateway})
 
     return change(request, service, alter, lambda stored: gateway, preconfigured=True)
 
@@ -52,10 +52,10 @@ def patch_tags(request: Request, service: DatabricksService) -> Change:
         raise invalid("'delete_tags' must be a list.", "delete_tags")
 
     def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        tags = sort_tags([*parse_tags(stored.told.get("tags", [])), *added])
-        return stored.but(told={**stored.told, "tags": [tag for tag in tags if tag["key"] not in deleted]})
+        tags = sort_tags([*parse_tags(stored.options.get("tags", [])), *added])
+        return stored.but(options={**stored.options, "tags": [tag for tag in tags if tag["key"] not in deleted]})
 
-    return change(request, service, alter, lambda stored: {"tags": stored.told["tags"]}, preconfigured=True)
+    return change(request, service, alter, lambda stored: {"tags": stored.options["tags"]}, preconfigured=True)
 
 
 def patch_notifications(request: Request, service: DatabricksService) -> Change:
@@ -74,7 +74,7 @@ def patch_telemetry(request: Request, service: DatabricksService) -> Change:
     def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not is_custom(found.deployment):
             raise invalid("Telemetry is available for endpoints that serve custom models only.", "telemetry_config")
-        return stored.but(told={**stored.told, "telemetry_config": wanted})
+        return stored.but(options={**stored.options, "telemetry_config": wanted})
 
     return change(request, service, alter)
 
@@ -83,7 +83,7 @@ def _update_settings(
     request: Request, service: DatabricksService, options: Mapping[str, JSON], shown: tuple[str, ...]
 ) -> Change:
     def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        return stored.but(told={**stored.told, **options})
+        return stored.but(options={**stored.options, **options})
 
     def show(stored: StoredEndpoint) -> JSON:
         every: Object = {"name": stored.name, **options}

@@ -45,8 +45,8 @@ async def test_limits_by_tokens_and_user(workspace: Workspace) -> None:
 
 async def test_preconfigured_endpoint_has_ai_gateway(workspace: Workspace) -> None:
     path = f"/{CLAUDE}/ai-gateway"
-    told = (await workspace.call("PUT", path, {"rate_limits": [limit(calls=1)], "usage_tracking_config": {}})).json()
-    assert told == {"rate_limits": [limit(calls=1)], "usage_tracking_config": {}}
+    answer = (await workspace.call("PUT", path, {"rate_limits": [limit(calls=1)], "usage_tracking_config": {}})).json()
+    assert answer == {"rate_limits": [limit(calls=1)], "usage_tracking_config": {}}
     assert [(await workspace.chat(CLAUDE)).status for _ in range(2)] == [200, 429]
 
 
@@ -60,8 +60,8 @@ async def test_scenario_configures_ai_gateway(start: Start) -> None:
 
 @pytest.mark.covers("databricks/management routes", "put (rate limits)")
 async def test_legacy_rate_limits_apply(workspace: Workspace) -> None:
-    told = await workspace.call("PUT", "/mine/rate-limits", {"rate_limits": [limit(calls=1)]})
-    assert told.json() == {"rate_limits": [limit(calls=1)]}
+    answer = await workspace.call("PUT", "/mine/rate-limits", {"rate_limits": [limit(calls=1)]})
+    assert answer.json() == {"rate_limits": [limit(calls=1)]}
     assert [(await workspace.chat()).status for _ in range(2)] == [200, 429]
 
 
@@ -72,9 +72,9 @@ async def test_tags_are_added_and_deleted(workspace: Workspace) -> None:
         ({"add_tags": [{"key": "b", "value": "1"}, {"key": "a"}]}, {"a": "", "b": "1"}),
         ({"add_tags": [{"key": "b", "value": "2"}], "delete_tags": ["a", "none"]}, {"b": "2"}),
     ):
-        told = (await workspace.call("PATCH", "/mine/tags", body)).json()["tags"]
-        assert [(tag["key"], tag["value"]) for tag in told] == [*tags.items()]
-        assert (await workspace.get())["tags"] == told
+        answer = (await workspace.call("PATCH", "/mine/tags", body)).json()["tags"]
+        assert [(tag["key"], tag["value"]) for tag in answer] == [*tags.items()]
+        assert (await workspace.get())["tags"] == answer
 
 
 @pytest.mark.covers("databricks/management routes", "update_notifications")
@@ -91,8 +91,8 @@ async def test_telemetry_is_only_for_custom_models(workspace: Workspace) -> None
     refused = await workspace.call("PATCH", "/mine/telemetry-config", wanted)
     assert (refused.status, refused.json()["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
     await workspace.make(CUSTOM, name="custom")
-    told = await workspace.call("PATCH", "/custom/telemetry-config", wanted)
-    assert told.json()["telemetry_config"] == wanted
+    answer = await workspace.call("PATCH", "/custom/telemetry-config", wanted)
+    assert answer.json()["telemetry_config"] == wanted
 
 
 @pytest.mark.covers("databricks/lifecycle", "rules of the gateway")
