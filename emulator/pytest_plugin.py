@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from emulator.control.report_page import Report
     from emulator.recording.modes import ModePlan
     from emulator.serve.in_process import LocalEmulator
+    from emulator.sweep.coverage import Coverage
 
 _CLIENT = pytest.StashKey["EmulatorClient"]()
 _SINCE = pytest.StashKey[int]()  # number of the last call before the test, in a session that tests share
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
+_COVERAGE: pytest.StashKey[Coverage] = pytest.StashKey()
 _MAX_NAME = 48  # characters of the test's name in its session's name
 _MARKER = """emulator(*paths, seed=…, clock=…, strict=…, unused=…, **keys): the scenario of this test: files, joined,
 and keys of the scenario language, which win over the files; replay=FOLDER and record="once" as vcrpy has it"""
@@ -42,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--emulator-log", metavar="FILE", help="access log of the emulator that is started")
     group.addoption("--emulator-artifacts", metavar="DIR", help="folder for an HTML page per failed test")
     group.addoption("--emulator-report", metavar="FILE", help="HTML page with the calls of all tests")
+    group.addoption("--emulator-coverage", action="store_true", help="which errors and faults the tests met")
+    group.addoption("--emulator-coverage-file", metavar="FILE", help="the same as JSON, for emulator coverage")
+    group.addoption(
+        "--emulator-fail-under", metavar="PERCENT", type=float, help="fail if the tests met fewer errors and faults"
+    )
     group.addoption(
         "--emulator-record",
         choices=("none", "once", "new_episodes", "all"),
@@ -75,15 +82,49 @@ def pytest_configure(config: pytest.Config) -> None:
         from emulator.control.report_page import Report
 
         config.stash[_REPORT] = Report("the calls of all tests")
+    if any(config.getoption(f"--emulator-{name}") for name in ("coverage", "coverage-file", "fail-under")):
+        from emulator.sweep.coverage import Coverage
+
+        config.stash[_COVERAGE] = Coverage()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the calls of a worker of pytest-xdist to the process that writes the report."""
-    report = session.config.stash.get(_REPORT, None)
-    output = getattr(session.config, "workeroutput", None)
-    if report is not None and output is not None:
-        output["emulator_calls"] = [report.calls, report.details, report.tests]
+    """Send what a worker of pytest-xdist collected to the process that reports it; there, judge the coverage."""
+    config = session.config
+    report, coverage = config.stash.get(_REPORT, None), config.stash.get(_COVERAGE, None)
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        if report is not None:
+            output["emulator_calls"] = [report.calls, report.details, report.tests]
+        if coverage is not None:
+            output["emulator_coverage"] = coverage.dump()
+    elif coverage is not None:
+        file = config.getoption("--emulator-coverage-file")
+        if file:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            Path(file).write_text(coverage.dump(), encoding="utf-8")
+        if session.exitstatus == pytest.ExitCode.OK and coverage.is_under(_read_wanted(config)):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _read_wanted(config: pytest.Config) -> float:
+    return config.getoption("--emulator-fail-under") or 0.0
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print which failures the tests met."""
+    coverage = config.stash.get(_COVERAGE, None)
+    if coverage is None:
+        return
+    terminalreporter.section("failures that calls met")
+    wanted = _read_wanted(config)
+    *rows, last = coverage.format()
+    for line in rows:
+        terminalreporter.write_line(line)
+    if coverage.is_under(wanted):
+        terminalreporter.write_line(f"less than {wanted:g} %", red=True)
+    terminalreporter.write_line(last)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -95,6 +136,12 @@ def pytest_testnodedown(node: object) -> None:
         report.calls += calls
         report.details += details
         report.tests += tests
+    coverage = node.config.stash.get(_COVERAGE, None)  # type: ignore[attr-defined]
+    counts = getattr(node, "workeroutput", {}).get("emulator_coverage")
+    if coverage is not None and counts:
+        from emulator.sweep.coverage import parse_coverage
+
+        coverage.join(parse_coverage(counts, "a worker"))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -188,10 +235,15 @@ def _open_session(server: EmulatorClient, node: pytest.Item) -> Iterator[Emulato
         try:
             yield client
         finally:
-            report = node.config.stash.get(_REPORT, None)
-            if report is not None:
-                for call in client.requests():
+            report, coverage = node.config.stash.get(_REPORT, None), node.config.stash.get(_COVERAGE, None)
+            calls = [] if report is None and coverage is None else client.requests()
+            for call in calls:
+                if report is not None:
                     report.add(call)
+                if coverage is not None:
+                    coverage.add(call)
+            if coverage is not None and calls:
+                coverage.add_verdict(client.verdict())
 
 
 @pytest.fixture

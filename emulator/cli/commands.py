@@ -109,6 +109,10 @@ _EXAMPLES = {
         ("emulator sweep --vendor azure -- python -m app", "a table of what the program survives"),
         ("emulator sweep --jobs 2 --html sweep.html --failures failures -- pytest -q tests", "two at a time; a page"),
     ),
+    "coverage": format_examples(
+        ("emulator coverage run.html", "of a page that pytest --emulator-report wrote"),
+        ("emulator coverage unit.json e2e.json --fail-under 50", "of two runs of tests together"),
+    ),
     "verdict": format_examples(("emulator verdict --session a", "exit status 1 if a client broke a rule")),
     "record": format_examples(
         ("emulator record --to calls databricks=https://adb-1.azuredatabricks.net", "then point your client here"),
@@ -332,6 +336,14 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     sweep.set_defaults(run=_run_sweep)
 
 
+def _add_coverage(coverage: argparse.ArgumentParser) -> None:
+    flag = coverage.add_argument
+    flag("reports", nargs="+", metavar="REPORT", help="what pytest --emulator-coverage-file wrote, or a page of calls")
+    flag("--fail-under", type=float, default=0.0, metavar="PERCENT", help="exit with 1 if there is less")
+    flag("--json", action="store_true", help="as JSON: how many calls met each error and fault")
+    coverage.set_defaults(run=_run_coverage)
+
+
 def _add_verdict(verdict: argparse.ArgumentParser) -> None:
     verdict.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
     verdict.add_argument("--session", default="", metavar="NAME", help="the calls of this session (default: of none)")
@@ -493,6 +505,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "env": ("print the variables a vendor's client reads", _add_env),
     "report": ("write the recorded calls as one HTML page", _add_report),
     "sweep": ("run a test command once for each fault that its calls can meet", _add_sweep),
+    "coverage": ("print which errors and faults the calls of tests met", _add_coverage),
     "verdict": ("judge what clients did with errors, waits and broken answers", _add_verdict),
     "record": ("record the calls to real services", _add_record),
     "import": ("import recordings and fixtures of other tools", _add_import),
@@ -614,6 +627,12 @@ def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
         base=base,
     )
     return run_sweep(options.test_command, how, Outputs(since=options.since, watch=watch, earlier=earlier, **files))
+
+
+def _run_coverage(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.coverage import print_coverage
+
+    return print_coverage([*map(Path, options.reports)], options.fail_under, as_json=options.json)
 
 
 def _run_verdict(options: argparse.Namespace, settings: Settings) -> int:

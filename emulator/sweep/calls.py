@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
-from emulator.control.models import RequestDetail
+from emulator.control.models import RequestDetail, RequestEntry
 from emulator.core.json import JSON, Object, canonical_json, dump_text
 
 _WORD = re.compile(r"[\w.:-]{8,200}")
@@ -90,8 +90,7 @@ def _build(calls: Sequence[RequestDetail], needs: Sequence[RequestDetail], index
     if call.operation is not None:
         when |= {"stream": call.stream, **facets}
     ordinal = sum(1 for one in calls[: index + 1] if _matches(one, call, path))
-    name = f"{call.vendor} {_name(call)}{' stream' if call.stream else ''}{turn and f', {turn}'}"
-    return CallClass(name, call, when, ordinal, needs, rule)
+    return CallClass(f"{name_class(call)}{turn and f', {turn}'}", call, when, ordinal, needs, rule)
 
 
 def _with_deployment(call: CallClass) -> CallClass:
@@ -112,7 +111,12 @@ def _fits(glob: str, path: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, glob.split("*"))), path) is not None
 
 
-def _name(call: RequestDetail) -> str:
+def name_class(call: RequestEntry) -> str:
+    """Return vendor, operation and whether the answer is streamed."""
+    return f"{call.vendor} {_name(call)}{' stream' if call.stream else ''}"
+
+
+def _name(call: RequestEntry) -> str:
     last = call.path.rstrip("/").rpartition("/")[2]
     if call.operation is not None:
         return last if last in _NAMED_BY_PATH else call.operation

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-import yaml
-
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object
 from emulator.faults import AnyFault, Fault
@@ -63,9 +61,13 @@ def _needs_nothing(fault: type[Fault]) -> bool:
 
 
 FAULTS = tuple([_name(fault) for fault in _list_faults()])
-_OF_TOOLS = "bad_arguments"
-_APART = frozenset({*_POSITIONED, *(name for name, _, _ in _WITH_KEYS), "garbage", _OF_TOOLS})
+OF_TOOLS = "bad_arguments"
+_APART = frozenset({*_POSITIONED, *(name for name, _, _ in _WITH_KEYS), "garbage", OF_TOOLS})
 _ANYWHERE = tuple([name for fault in _list_faults() if (name := _name(fault)) not in _APART and _needs_nothing(fault)])
+OF_EVENTS = frozenset(
+    [_name(f) for f in _list_faults() if _name(f) in _ANYWHERE and f.model_validate({"type": _name(f)}).needs_events]
+)
+"""Faults that leave whole answers as they are."""
 UNNOTICEABLE = frozenset([_name(fault) for fault in _list_faults() if not fault.is_noticeable])
 """Faults that no client has to notice: it is not silent about what it cannot see."""
 
@@ -103,6 +105,8 @@ class Cell:
 
     def write_scenario(self, base: Object) -> str:
         """Return the shortest scenario that shows the fault again; ``base``: what all runs have besides."""
+        import yaml  # here, as coverage runs where it may be missing
+
         rules = base.get("rules", [])
         others = rules if isinstance(rules, list) else []
         document: Object = {"version": 1, "name": "sweep", "clock": "instant", **base, "rules": [self.rule, *others]}
@@ -126,7 +130,7 @@ def list_cells(call: CallClass, body: bytes, *, full: bool = False) -> Iterator[
     for name in _ANYWHERE:
         yield _fault(call, name, "", {})
     for how in _BREAKAGES if call.has_tool_call else ():
-        yield _fault(call, _OF_TOOLS, how.replace("_", " "), {"how": how})
+        yield _fault(call, OF_TOOLS, how.replace("_", " "), {"how": how})
 
 
 def _list_positioned(call: CallClass, positions: Sequence[Position]) -> Iterator[Cell]:
