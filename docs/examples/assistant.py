@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from openai import APIConnectionError, APIError, InternalServerError, OpenAI, RateLimitError
 
@@ -77,5 +78,5 @@ class Assistant:
             raise Interrupted("the stream has no end")
 
     @staticmethod
-    def _write(question: str) -> list:
+    def _write(question: str) -> list[Any]:
         return [{"role": "system", "content": RULES}, {"role": "user", "content": question}]

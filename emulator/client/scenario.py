@@ -21,7 +21,8 @@ from emulator.scenario.reply_files import read_reply_files
 from emulator.scenario.source import Document, join_documents, read_file
 from emulator.scenario.tokenizer_files import place_tokenizers
 
-Value = JSON
+Value = object
+"""Value of a scenario's key, as JSON has it; any type, so that mypy accepts mappings that were inferred."""
 Source = str | Path | Mapping[str, Value]
 
 _INLINE = "<given>"  # in place of a file's name
@@ -29,7 +30,7 @@ _OF_OTHER = re.compile(r"by the (rule|limit) at \S+:\d+:\d+")
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "test") -> Steps[Document]:
+def compose(sources: Sequence[Source], keys: Mapping[str, Value], name: str = "test") -> Steps[Document]:
     """Join sources into one scenario; keys win over sources, and lists in keys come first.
 
     ``version`` and ``name`` may be missing. The emulator parses YAML, so that the client needs no parser.
@@ -89,7 +90,7 @@ def complete(data: JSON, name: str) -> Object:
     return {"version": 1, "name": name, **(data if isinstance(data, dict) else {})}
 
 
-def _stays(value: JSON, given: JSON) -> bool:
+def _stays(value: JSON, given: Value) -> bool:
     """Return whether a file's value stays when a key is given: the key is absent, or both are lists."""
     return given is None or (isinstance(value, list) and isinstance(given, list | tuple))
 
@@ -112,7 +113,7 @@ def _read_file(path: Path) -> bytes:
 
 def _locate(source: Mapping[str, Value]) -> Document:
     """Convert a mapping into a document; each part is located in line 1, as a mapping has no text."""
-    document = Document(parse_json(dump_json(source)))
+    document = Document(parse_json(dump_json({**source})))  # type: ignore[dict-item]  # the server validates
     waiting: list[tuple[KeyPath, JSON]] = [((), document.data)]
     while waiting:
         path, value = waiting.pop()

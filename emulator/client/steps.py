@@ -93,7 +93,7 @@ def scenario(target: Target, /) -> Steps[ScenarioState]:
     return (yield from ask("GET", "/scenario", target.query)).read(ScenarioState)
 
 
-def load(target: Target, /, *sources: Source, **keys: JSON) -> Steps[ScenarioState]:
+def load(target: Target, /, *sources: Source, **keys: object) -> Steps[ScenarioState]:
     """Activate a scenario from files, YAML or mappings; keys such as ``seed=7`` win over these.
 
     ``version`` and ``name`` may be left out.

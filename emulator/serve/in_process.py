@@ -15,7 +15,6 @@ from emulator.client import EmulatorClient
 from emulator.client.scenario import Source
 from emulator.control.models import ScenarioState
 from emulator.core.clock import Clock
-from emulator.core.json import JSON
 from emulator.core.reply_call import ReplyFunction
 from emulator.generation.vocabulary_files import take_sent_paths
 from emulator.handler.forward import Forwarding
@@ -110,7 +109,7 @@ class LocalEmulator(EmulatorClient):
 
 
 def start_here(
-    sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | None = None, targets: Targets | None = None
+    sources: Sequence[Source], keys: Mapping[str, object], log: Path | None = None, targets: Targets | None = None
 ) -> LocalEmulator:
     """Start an emulator with a scenario; stop it again if the scenario has mistakes."""
     emulator = LocalEmulator(log, targets=targets)

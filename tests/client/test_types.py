@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mypy import api
 
-from tests.tools.docs.blocks import find_blocks
+from tests.tools.docs.blocks import ROOT, find_blocks
 
 pytestmark = pytest.mark.slow
 
@@ -14,6 +14,19 @@ HEAD = """\
 from typing import Any
 from emulator.client import AsyncEmulatorClient, EmulatorClient
 my_app: Any = None
+"""
+CONFIG = """\
+[mypy]
+strict = True
+show_error_context = False
+# functions of the examples have no annotations, and import an application of the reader's
+allow_untyped_defs = True
+allow_incomplete_defs = True
+allow_untyped_calls = True
+disable_error_code = import-not-found
+# how strictly clients of vendors are typed is not ours to show
+[mypy-openai.*,databricks.*,anthropic.*,azure.*,huggingface_hub.*]
+follow_imports = skip
 """
 HELPERS = """
 def test_types(emulator: EmulatorClient) -> None:
@@ -44,13 +57,21 @@ def test_wrong(emulator: EmulatorClient) -> None:
 """
 
 
+JOINED = ("recipes.md",)  # pages whose blocks are one module
+
+
 def list_documented() -> dict[str, str]:
-    """Return the Python blocks of the pages for users by name, with the types that pytest's users leave out."""
-    pages = ("README.md", "testing.md")
-    blocks = [block.text for block in find_blocks() if block.page in pages and block.language == "python"]
-    fixture = re.compile(r"def (\w+)\((self, )?(emulator|emulator_session)\):")
-    typed = [fixture.sub(r"def \1(\2\3: EmulatorClient) -> None:", text) for text in blocks]
-    return {f"block{number}": re.sub(r"import my_app\n", "", text) for number, text in enumerate(typed)}
+    """Return all Python of README, docs and examples by module, with the types of fixtures that examples leave out."""
+    texts: dict[str, list[str]] = {}
+    for number, block in enumerate(find_blocks()):
+        if block.language == "python":
+            page = block.page.removesuffix(".md").lower()
+            texts.setdefault(page if block.page in JOINED else f"{page}{number}", []).append(block.text)
+    for file in (ROOT / "docs" / "examples").glob("*.py"):
+        texts[file.stem] = [file.read_text(encoding="utf-8")]
+    fixture = re.compile(r"def (\w+)\((self, )?(emulator|emulator_session)(\)|, )")
+    typed = {name: fixture.sub(r"def \1(\2\3: EmulatorClient\4", "\n".join(text)) for name, text in texts.items()}
+    return {name: text.replace("import my_app\n", "") for name, text in typed.items()}
 
 
 @pytest.mark.covers("promises/clients", "types of a user's project")
@@ -59,7 +80,8 @@ def test_documented_lines_are_typed_and_mistakes_are_found(tmp_path: Path) -> No
     assert len(sources) > 4
     for name, text in sources.items():
         (tmp_path / f"{name}.py").write_text(HEAD + text, encoding="utf-8")
-    options = ["--strict", "--config-file=", "--hide-error-context", "--cache-dir", str(tmp_path / "cache")]
+    (tmp_path / "mypy.ini").write_text(CONFIG, encoding="utf-8")
+    options = ["--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache")]
     told, errors, _ = api.run([*options, *(str(tmp_path / f"{name}.py") for name in sources)])
     assert not errors
     rows = [re.search(r"(\w+)\.py:\d+: error: (.*?)(?: for |;|$)", line) for line in told.splitlines()]
