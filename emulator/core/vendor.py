@@ -23,12 +23,41 @@ if TYPE_CHECKING:
     from emulator.core.clock import Clock
 
 
+class ChatTemplateError(ValueError):
+    """A chat template refuses a conversation; ``line``: of the template, from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class ChatTemplate(Protocol):
+    """Chat template of a model.
+
+    Fields:
+        names: variables that it reads.
+    """
+
+    names: frozenset[str]
+
+    def __call__(self, values: Mapping[str, JSON]) -> str:
+        """Return the rendered conversation.
+
+        Raises:
+            ChatTemplateError: the template refuses the conversation, or fails.
+        """
+
+
 class Tokenizer(Protocol):
     """Tokenizer of a model family."""
 
     vocabulary_size: int
     bos: int | None
     eos: int
+
+    @property
+    def render(self) -> ChatTemplate | None:
+        """Return the model's own chat template; ``None`` if none is known."""
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of ``text``, without special tokens."""
@@ -247,6 +276,8 @@ class Service(Generic[S, H]):
         count_prompt: returns the tokens of each prompt or input of a request, template included.
         count_chat: returns the tokens of a conversation with its tools, before the rest of the request is parsed, and
             the locale of its last message; the locale is empty unless all messages are text and the last is a user's.
+        count_parts: returns the tokens of a rendered conversation as the texts between its special tokens, with its
+            media and without these tokens, and the locale of the last message, whose text the last part has if given.
         running: running responses that can be cancelled.
         options: options of earlier chat requests.
     """
@@ -261,6 +292,7 @@ class Service(Generic[S, H]):
     tokenizer: Callable[[Deployment], Tokenizer]
     count_prompt: Callable[[InferenceRequest, Deployment], tuple[int, ...]]
     count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], tuple[int, str]]
+    count_parts: Callable[[Sequence[str], str, int, Deployment], tuple[int, str]]
     metrics: Metrics
     bounds: CallBounds = DEFAULT
     running: RunningResponses = field(default_factory=RunningResponses)

@@ -62,6 +62,26 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: An
     return count + _count_tools(tools, tokenizer) if tools else count, language
 
 
+def count_parts(parts: Sequence[str], last: str, media: int, tokenizer: AnyTokenizer) -> tuple[int, str]:
+    """Return the tokens of a rendered conversation without its special tokens, and the locale of its last message.
+
+    Args:
+        parts: texts between the special tokens.
+        last: text of the last message, if the last part has it and little besides; empty: its locale is not sought.
+        media: number of pictures.
+    """
+    count = media * MEDIA_TOKENS
+    for part in parts[:-1]:  # every later turn sends the earlier ones again
+        count += _count_again(part, tokenizer)
+    if not parts:
+        return count, ""
+    part = parts[-1]
+    if not last or len(part) > _MAX_COUNTED:
+        return count + _count_text(part, tokenizer), ""
+    tokens, leaning = tokenizer.count_and_lean(part)
+    return count + tokens, judge_language(last, leaning)
+
+
 def _count_rendered(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: VocabularyTokenizer) -> int:
     """Return the tokens of a conversation in the model's chat template, and of its media."""
     count = tokenizer.count_rendered(

@@ -55,6 +55,8 @@ _LLAMA2_PIECES = {
     **{"'": 29915, " a": 263, " French": 5176, " gu": 1410, " who": 1058, " is": 338, " looking": 3063, " for": 363},
     **{" place": 2058, " to": 304, " live": 5735, " in": 297, " I": 306},
 }
+# Of the chat template. Its own id, 17057, would move the ids of all later pieces; this one no piece has.
+_MISTRAL_PIECES = {"INST": 32767}
 
 _PROFILES = (
     TokenizerProfile(
@@ -79,6 +81,7 @@ _PROFILES = (
     TokenizerProfile(
         name="mistral", vocabulary_size=32768, bos=1, eos=2, per_text=1, template_base=1, digits=1,
         contractions=False, cjk=False, special=range(771), first_byte=771, printable_first=False,
+        fixed=_MISTRAL_PIECES,
     ),
     TokenizerProfile(
         name="xlmr", vocabulary_size=250002, bos=0, eos=2, per_text=2, contractions=False, special=range(4),

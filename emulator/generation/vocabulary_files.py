@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import traceback
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from emulator.core.cache import lru
 from emulator.core.extras import explain_missing
 from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.core.vendor import ChatTemplate, ChatTemplateError
 from emulator.generation.language import lean
 from emulator.generation.tokenizer_profiles import TokenizerProfile
 
@@ -106,9 +108,7 @@ class VocabularyTokenizer:
     ``render``: renders the chat template of the model; ``None`` if none is known.
     """
 
-    def __init__(
-        self, profile: TokenizerProfile, backend: Backend, render: Callable[[Mapping[str, JSON]], str] | None = None
-    ) -> None:
+    def __init__(self, profile: TokenizerProfile, backend: Backend, render: ChatTemplate | None = None) -> None:
         self.profile = profile
         self.vocabulary_size, self.bos, self.eos = backend.size, backend.bos, backend.eos
         self.render = render
@@ -396,8 +396,26 @@ def _read_config(folder: Path) -> Mapping[str, JSON]:
     return config if isinstance(config, dict) else {}
 
 
-def _compile_template(config: Mapping[str, JSON]) -> Callable[[Mapping[str, JSON]], str] | None:
-    """Return the function that renders the chat template. Source: transformers, utils/chat_template_utils.py."""
+class _ChatTemplate:
+    """Implementation of :class:`emulator.core.vendor.ChatTemplate`; ``texts``: of the special tokens."""
+
+    def __init__(self, compiled: Any, names: frozenset[str], texts: Mapping[str, str]) -> None:
+        self.names = names
+        self._compiled = compiled
+        self._texts = texts
+
+    def __call__(self, values: Mapping[str, JSON]) -> str:
+        try:
+            text: str = self._compiled.render(**self._texts, **values)
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == "<template>"]
+            raise ChatTemplateError(str(error), (lines[-1] if lines else None) or 1) from None
+        return text
+
+
+def _compile_template(config: Mapping[str, JSON]) -> _ChatTemplate | None:
+    """Return the chat template. Source: transformers, utils/chat_template_utils.py."""
     template = config.get("chat_template")
     if isinstance(template, list):
         named = {str(row.get("name")): row.get("template") for row in template if isinstance(row, dict)}
@@ -418,12 +436,7 @@ def _compile_template(config: Mapping[str, JSON]) -> Callable[[Mapping[str, JSON
         text = given.get("content") if isinstance(given, dict) else given
         texts[key] = text if isinstance(text, str) else ""
     try:
-        compiled = environment.from_string(template)
+        names = _import("jinja2.meta").find_undeclared_variables(environment.parse(template))
+        return _ChatTemplate(environment.from_string(template), frozenset(names), texts)
     except Exception as error:
         raise VocabularyError(f"the chat template cannot be read: {error}") from None
-
-    def render(values: Mapping[str, JSON]) -> str:
-        text: str = compiled.render(**texts, **values)
-        return text
-
-    return render

@@ -14,7 +14,7 @@ from emulator.core.requests import Deployment, InferenceRequest, Message, Task, 
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
 from emulator.generation import vocabulary_files
 from emulator.generation.arrangement import MAX_TEXTS, ConflictError, arrange
-from emulator.generation.prompt import count_chat, count_prompt
+from emulator.generation.prompt import count_chat, count_parts, count_prompt
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
 from emulator.generation.vectors import count_block
@@ -267,6 +267,7 @@ def create_service(
         tokenizer=_tokenizer_of,
         count_prompt=_count_prompt,
         count_chat=_count_chat,
+        count_parts=_count_parts,
         metrics=metrics,
         bounds=scenario.bounds,
     )
@@ -282,3 +283,7 @@ def _count_prompt(request: InferenceRequest, deployment: Deployment) -> tuple[in
 
 def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: Deployment) -> tuple[int, str]:
     return count_chat(messages, tools, tokenizer_for(deployment.tokenizer))
+
+
+def _count_parts(parts: Sequence[str], last: str, media: int, deployment: Deployment) -> tuple[int, str]:
+    return count_parts(parts, last, media, tokenizer_for(deployment.tokenizer))

@@ -177,7 +177,8 @@ def test_calls_count_and_cut_by_the_vocabulary(folder: Path) -> None:
         found = ask(client, "/tokenize", {"inputs": "the cat 我"})
         ids = tokenizer.encode("the cat 我")
         assert [token["id"] for token in found][-len(ids) :] == ids
-        assert "".join("the cat 我"[token["start"] : token["stop"]] for token in found) == "the cat 我"
+        places = {token["start"]: token["text"] for token in found}  # tokens of one character share its place
+        assert "".join(places.values()) == "the cat 我"
         body = {"model": "tgi", "messages": [{"role": "user", "content": "the cat"}], "max_tokens": 3}
         answer = ask(client, "/v1/chat/completions", body)
     assert answer["choices"][0]["message"]["content"] == "".join(tokenizer.pieces(text)[:3])

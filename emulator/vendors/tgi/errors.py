@@ -5,7 +5,7 @@ Source: text-generation-inference, ``router/src/infer/mod.rs``, ``router/src/ser
 their wording is unverified.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -17,6 +17,8 @@ from emulator.encoding.sse import DONE
 from emulator.protocols.tgi import ERROR_TYPES
 from emulator.vendors.tgi.headers import CORS, JSON_HEADERS, TEXT_HEADERS, stream_headers
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
+
+Measure = Callable[[Request, TgiService], int]
 
 VALIDATION = "Input validation error: "
 PAYLOAD_LIMIT = 2_000_000
@@ -109,8 +111,12 @@ def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, param=param, details=details)
 
 
-def render_error(error: EmulatedError, request: Request, service: TgiService) -> Response:
-    """Render an error: plain text before a handler is reached, JSON after it, an event if the response streams."""
+def render_error(error: EmulatedError, request: Request, service: TgiService, measure: Measure) -> Response:
+    """Render an error: plain text before a handler is reached, JSON after it, an event if the response streams.
+
+    Args:
+        measure: returns the number of characters of a request's prompts, which the head of a stream has.
+    """
     status = error.status or _find_words(error)[0]
     retry = error.retry_header("retry-after")
     if error.body is not None:
@@ -126,7 +132,7 @@ def render_error(error: EmulatedError, request: Request, service: TgiService) ->
     if request.path == "/vertex" and error.status is None and error.message is None:
         status, fields = 500, ErrorFields(_FAILED, _FAILED)
     if error.status is None and _is_streamed(error, request):
-        return _render_events(fields, error, request, service.settings)
+        return _render_events(fields, error, request, service, measure)
     return Response(status, fields.body(), (*JSON_HEADERS, *retry))
 
 
@@ -192,15 +198,18 @@ def _is_streamed(error: EmulatedError, request: Request) -> bool:
     return request.path in _STREAMING_PATHS and request.json_members().get("stream") is True
 
 
-def _render_events(fields: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
+def _render_events(
+    fields: ErrorFields, error: EmulatedError, request: Request, service: TgiService, measure: Measure
+) -> Response:
     """Return HTTP 200 with an error event: the router responds before it validates."""
+    settings = service.settings
     chat = has_openai_form(request, settings)
     texts = error.details.get("texts")
     several = texts if isinstance(texts, list) else [fields.text]
     body = b"".join([ErrorFields(str(text), fields.error_type).event(settings, chat=chat) for text in several])
     if chat:
         body += DONE
-    return Response(200, body, stream_headers(settings, _count_characters(request)), chunked=True)
+    return Response(200, body, stream_headers(settings, measure(request, service)), chunked=True)
 
 
 def has_openai_form(request: Request, settings: TgiSettings) -> bool:
@@ -211,9 +220,3 @@ def has_openai_form(request: Request, settings: TgiSettings) -> bool:
     if request.path != "/invocations" or settings.old:
         return request.path in _CHAT_PATHS
     return not isinstance(request.json_members().get("inputs"), str)
-
-
-def _count_characters(request: Request) -> int:
-    """Return the number of characters of ``inputs``; 0 for a conversation, as the template is not emulated."""
-    inputs = request.json_members().get("inputs")
-    return len(inputs) if isinstance(inputs, str) else 0

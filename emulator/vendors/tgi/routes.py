@@ -11,9 +11,10 @@ from emulator.core.redaction.credentials import matches_folded
 from emulator.core.vendor import Endpoint, InferenceCall, Parsed, Vendor, no_profile
 from emulator.protocols import tgi
 from emulator.protocols.openai import messages
+from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
-from emulator.vendors.tgi.chat.parse import parse_chat, parse_chat_body
+from emulator.vendors.tgi.chat.parse import build_request, parse_chat, parse_chat_body
 from emulator.vendors.tgi.completions import (
     COMPLETION_REQUEST,
     CompletionBody,
@@ -106,7 +107,22 @@ def render(error: EmulatedError, request: Request, service: TgiService) -> Respo
     """
     if error.kind is ErrorKind.PAYLOAD_TOO_LARGE and error.status is None:
         error = _find_earlier(request, service) or error
-    return render_error(error, request, service)
+    return render_error(error, request, service, measure_prompts)
+
+
+def measure_prompts(request: Request, service: TgiService) -> int:
+    """Return the number of characters of the prompts of a valid body, of a conversation those of the rendered one.
+
+    Source: text-generation-inference, ``router/src/server.rs:522`` (generate_stream_internal).
+    """
+    try:
+        body = serde.read(request, _ANY_REQUEST)
+        if isinstance(body, ChatBody):
+            deployment = find_served_deployment(tuple(service.deployments.values()), body.model or "")
+            return len(build_request(body, deployment, service).text)
+    except EmulatedError:
+        return 0
+    return len(body.inputs) if isinstance(body, GenerateRequest) else sum(map(len, body.prompt))
 
 
 def _find_earlier(request: Request, service: TgiService) -> EmulatedError | None:

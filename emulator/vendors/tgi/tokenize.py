@@ -3,23 +3,19 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Tokenizer
 from emulator.protocols.tgi import find_served, find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST
 from emulator.vendors.tgi.chat.parse import build_request
-from emulator.vendors.tgi.chat.template import render_chat
+from emulator.vendors.tgi.chat.template import split_prompt
 from emulator.vendors.tgi.generate.fields import PLAIN
-from emulator.vendors.tgi.generate.shapes import special_text
 from emulator.vendors.tgi.headers import JSON_HEADERS
 from emulator.vendors.tgi.request import validate_started
 from emulator.vendors.tgi.settings import TgiService
-from emulator.vendors.tgi.tools import NO_TOOL
 
 
 def handle_tokenize(request: Request, service: TgiService) -> Response:
@@ -36,9 +32,7 @@ def handle_chat_tokenize(request: Request, service: TgiService) -> Response:
     """
     body = serde.read(request, CHAT_REQUEST)
     deployment = validate_started(find_served_deployment(tuple(service.deployments.values()), body.model or ""))
-    chat, _ = build_request(body, deployment)
-    tools = (*chat.tools, NO_TOOL) if chat.tool_choice == "auto" else chat.tools
-    text = render_chat(chat.messages, tools, body.tool_prompt, deployment, service.tokenizer(deployment))
+    text = build_request(body, deployment, service).text
     return _respond({"tokenize_response": _build_tokens(service, text, begun=True), "templated_text": text})
 
 
@@ -60,18 +54,27 @@ def _build_tokens(service: TgiService, text: str, *, begun: bool = False) -> lis
     if tokenizer.bos is not None and not begun:
         tokens.append({"id": tokenizer.bos, "text": "", "start": 0, "stop": 0})
     position = 0
-    for token, piece in _split(tokenizer, text):
-        end = position + len(piece.encode())
-        tokens.append({"id": token, "text": piece, "start": position, "stop": end})
-        position = end
+    for special, part in split_prompt(text, tokenizer, framed=begun):
+        if special is None:
+            rows = zip(tokenizer.encode(part), _join_pieces(tokenizer.pieces(part)), strict=True)
+        else:
+            rows = zip((special,), ((part, True),), strict=True)
+        for token, (piece, is_last) in rows:
+            end = position + len(piece.encode())
+            tokens.append({"id": token, "text": piece, "start": position, "stop": end})
+            position = end if is_last else position
     return tokens
 
 
-def _split(tokenizer: Tokenizer, text: str) -> Iterator[tuple[int, str]]:
-    """Yield id and text of each token; the texts of special tokens are such tokens anywhere."""
-    specials = {special_text(tokenizer, token): token for token in (tokenizer.bos, tokenizer.eos) if token is not None}
-    for part in re.split("(" + "|".join(map(re.escape, specials)) + ")", text):
-        if part in specials:
-            yield specials[part], part
-        elif part:
-            yield from zip(tokenizer.encode(part), tokenizer.pieces(part), strict=True)
+def _join_pieces(pieces: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the text that each token is part of, and whether the token completes it.
+
+    Each of several tokens of one character has the whole character.
+    """
+    begun = 0
+    for piece in pieces:
+        if piece:
+            yield from [(piece, False)] * begun
+            yield piece, True
+        begun = 0 if piece else begun + 1
+    yield from [("", True)] * begun

@@ -3,17 +3,18 @@
 Source: text-generation-inference, ``router/src/lib.rs`` and ``router/src/infer/tool_grammar.rs``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_text
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import ToolChoice
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.errors import early_refusal
+from emulator.vendors.tgi.rust_text import format_json
 
 T = TypeVar("T")
 
@@ -25,13 +26,33 @@ class NamedTool:
     name: str
 
 
+@fast_dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """Tool of a request; ``text``: as the prompt shows it."""
+
+    tool: Tool
+    text: str
+
+
 def _take_function(function: T, **others: object) -> T:
     return function
 
 
-def _build_tool(name: str, arguments: JSON, description: str | None = None) -> Tool:
+def _build_tool(type: str, function: Mapping[str, JSON]) -> OfferedTool:
+    name, description, arguments = as_text(function["name"]), function.get("description"), function["arguments"]
     parameters = arguments if isinstance(arguments, dict) else None
-    return Tool(name=name, description=description or "", parameters=parameters)
+    tool = Tool(name=name, description=as_text(description or ""), parameters=parameters)
+    return OfferedTool(tool, format_json(show_call(type, function)))
+
+
+def show_call(type: str, function: Mapping[str, JSON]) -> Object:
+    """Build what the prompt shows of a tool, or of a call of one: the arguments are JSON in a text.
+
+    Source: text-generation-inference, ``router/src/lib.rs:1178-1202`` (FunctionDefinition, Tool).
+    """
+    arguments = format_json(function.get("arguments", function.get("parameters")))
+    shown: Object = {"description": function.get("description"), "name": function["name"], "arguments": arguments}
+    return {"type": type, "function": shown}
 
 
 _FUNCTION = serde.struct(
@@ -65,11 +86,12 @@ def _parse_type(value: JSON) -> str:
     return "function"
 
 
-_TOOL = serde.build(_build_tool, _parse_function)
 _NAME = serde.build(NamedTool, serde.struct("FunctionName", (Field("name", serde.string, required=True),)))
-TOOL: serde.Type[Tool] = serde.build(
-    _take_function,
-    serde.struct("Tool", (Field("type", serde.string, required=True), Field("function", _TOOL, required=True))),
+TOOL: serde.Type[OfferedTool] = serde.build(
+    _build_tool,
+    serde.struct(
+        "Tool", (Field("type", serde.string, required=True), Field("function", _parse_function, required=True))
+    ),
 )
 TOOL_CALL = serde.struct(
     "ToolCall",
@@ -89,8 +111,8 @@ TOOL_CHOICE: serde.Type[str | NamedTool | None] = serde.untagged(
 
 
 def parse_tool_choice(
-    choice: str | NamedTool | None, tools: Sequence[Tool] | None
-) -> tuple[ToolChoice, tuple[Tool, ...], str | None]:
+    choice: str | NamedTool | None, tools: Sequence[OfferedTool] | None
+) -> tuple[ToolChoice, tuple[OfferedTool, ...], str | None]:
     """Return the tool choice, the tools to choose from and the one chosen.
 
     A string that is no keyword is the name of a tool. ``auto`` of no tools is a choice nevertheless: of none.
@@ -107,7 +129,7 @@ def parse_tool_choice(
     if choice == "required":
         return ("required" if tools else "none"), tuple(tools), None
     name = choice if isinstance(choice, str) else choice.name
-    found = next((tool for tool in tools if tool.name == name), None)
+    found = next((offered for offered in tools if offered.tool.name == name), None)
     if found is None:
         raise tool_refusal(f"Tool with name {name} not found")
     return "required", (found,), name
@@ -120,10 +142,9 @@ def build_tools_schema(tools: Sequence[Tool], *, optional: bool) -> Object:
 
     Source: text-generation-inference, ``router/src/infer/tool_grammar.rs:68-121``.
     """
-    functions = {tool.name: _build_function(tool) for tool in tools}
-    if optional:
-        functions[NO_TOOL.name] = _build_function(NO_TOOL)
-    names = [tool.name for tool in (*tools, *([NO_TOOL] if optional else []))]
+    offered = (*tools, NO_TOOL.tool) if optional else tools
+    functions = {tool.name: _build_function(tool) for tool in offered}
+    names = [tool.name for tool in offered]
     choices: list[JSON] = [{"$ref": f"#/$functions/{name}"} for name in names]
     return {"$functions": functions, "properties": {"function": {"anyOf": choices}}}
 
@@ -143,8 +164,15 @@ def _build_function(tool: Tool) -> JSON:
     }
 
 
-NO_TOOL = Tool(
-    name="no_tool", description="Open ended response with no specific tool selected", parameters={"type": "object"}
+NO_TOOL = TOOL(
+    {
+        "type": "function",
+        "function": {
+            "name": "no_tool",
+            "description": "Open ended response with no specific tool selected",
+            "arguments": {"type": "object"},
+        },
+    }
 )
 
 

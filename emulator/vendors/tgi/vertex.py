@@ -11,13 +11,13 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import ChatRequest, CompletionRequest, Deployment, InferenceRequest
+from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.calls import NO_CALL, is_call, list_call_tokens
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
-from emulator.vendors.tgi.chat.parse import build_request, constrain
+from emulator.vendors.tgi.chat.parse import Generation, build_request, constrain, count_prompt
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
@@ -73,7 +73,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
         raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
     deployment = validate_started(find_served_deployment(tuple(service.deployments.values())))
     # The router converts all instances before it runs any.
-    ready = [build_request(one, deployment) if isinstance(one, ChatBody) else one for one in instances]
+    ready = [build_request(one, deployment, service) if isinstance(one, ChatBody) else one for one in instances]
     parts = [_validate_instance(one, service, deployment) for one in ready]
     limits = tuple([part.parsed.limit for part in parts])
     generation = parts[0].request
@@ -89,9 +89,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     )
 
 
-def _validate_instance(
-    instance: VertexInstance | tuple[ChatRequest, Parameters], service: TgiService, deployment: Deployment
-) -> _Instance:
+def _validate_instance(instance: VertexInstance | Generation, service: TgiService, deployment: Deployment) -> _Instance:
     """Validate an instance or a converted chat; each error of its generation has the same text.
 
     Raises:
@@ -109,9 +107,9 @@ def _validate_instance(
         parsed = _validate_parameters(service, deployment, instance.inputs, parameters)
         request = CompletionRequest(prompts=(parsed.prompt.text,), sampling=parsed.sampling)
         return _Instance(request, parsed.prompt.text, parsed)
-    chat, parameters = instance
-    prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment)[0])
-    parsed = _validate_parameters(service, deployment, prompt, parameters)
+    chat = instance.chat
+    prompt = Prompt(text="", count=count_prompt(instance, deployment, service)[0])
+    parsed = _validate_parameters(service, deployment, prompt, instance.parameters)
     text = "\n".join([message.text for message in chat.messages])
     return _Instance(constrain(chat, parsed), text, parsed, chat.tool_choice == "auto")
 

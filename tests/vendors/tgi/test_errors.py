@@ -8,7 +8,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.vendors.tgi.errors import render_error, render_late_error
-from emulator.vendors.tgi.routes import VENDOR
+from emulator.vendors.tgi.routes import VENDOR, measure_prompts
 from tests.conftest import Start
 from tests.ratelimit.clients import move
 from tests.untyped_json import JSON
@@ -20,7 +20,7 @@ STREAM = Request(method="POST", path="/generate_stream")
 
 
 def word(kind: ErrorKind, request: Request = REQUEST, **fields: JSON) -> Response:
-    return render_error(EmulatedError(kind, **fields), request, make_service(VENDOR))
+    return render_error(EmulatedError(kind, **fields), request, make_service(VENDOR), measure_prompts)
 
 
 @pytest.mark.covers("language/error kinds", "invalid_parameter", "payload_too_large", "not_ready")

@@ -8,12 +8,11 @@ from functools import partial
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
-from emulator.core.requests import Tool
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.messages import message
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.grammar import GrammarType, grammar_type
-from emulator.vendors.tgi.tools import TOOL, TOOL_CHOICE, NamedTool
+from emulator.vendors.tgi.tools import TOOL, TOOL_CHOICE, NamedTool, OfferedTool
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class ChatBody:
     seed: int | None = None
     temperature: float | None = None
     top_p: float | None = None
-    tools: Sequence[Tool] | None = None
+    tools: Sequence[OfferedTool] | None = None
     tool_prompt: str | None = None
     tool_choice: str | NamedTool | None = None
     response_format: GrammarType | None = None

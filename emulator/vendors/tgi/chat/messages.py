@@ -5,11 +5,13 @@ Source: text-generation-inference, ``router/src/lib.rs`` (Message).
 
 from collections.abc import Sequence
 
-from emulator.core.json import JSON, Object, as_array
+from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field
+from emulator.vendors.tgi.images import join_chunks
 from emulator.vendors.tgi.json_positions import Repeating
-from emulator.vendors.tgi.tools import TOOL_CALL
+from emulator.vendors.tgi.rust_text import format_json
+from emulator.vendors.tgi.tools import TOOL_CALL, show_call
 
 _URL = serde.struct("Url", (Field("url", serde.string, required=True),))
 _CHUNKS = {
@@ -38,6 +40,21 @@ def _parse_call(value: JSON) -> Object:
     TOOL_CALL(value)
     call = name_items(value, ("id", "type", "function"))
     return {**call, "function": name_items(call["function"], ("description", "name", "arguments"))}
+
+
+def format_message(message: Object) -> str:
+    """Format what the template gets of a parsed message: its text, with images as Markdown, or its tool calls.
+
+    Source: text-generation-inference, ``router/src/lib.rs:1294-1319`` (TextMessage).
+    """
+    content = join_chunks(message.get("content"))
+    calls = message.get("tool_calls")
+    if isinstance(content, str):
+        return content
+    shown: list[JSON] = []
+    for call in map(as_object, as_array(calls)):
+        shown.append({"id": call["id"], **show_call(as_text(call["type"]), as_object(call["function"]))})
+    return format_json(shown)
 
 
 _CONTENT: serde.Type[object] = serde.untagged("MessageContent", serde.string, serde.sequence(_parse_chunk))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request
 from emulator.core.json import Object
 from emulator.core.requests import ChatRequest, CompletionRequest, Deployment, InferenceRequest, Message
@@ -18,67 +19,90 @@ from emulator.protocols.tgi import find_served, find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.calls import CALL_FRAME, list_no_call
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
+from emulator.vendors.tgi.chat.messages import format_message
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions, NoCall
-from emulator.vendors.tgi.chat.template import alternates, validate_roles
+from emulator.vendors.tgi.chat.template import count_chat, render_chat
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import special_text
 from emulator.vendors.tgi.grammar import GrammarType
 from emulator.vendors.tgi.images import has_vision, join_chunks, take_pictures
 from emulator.vendors.tgi.request import ParsedRequest, Prompt, measure_limit, parse_request, validate_started
 from emulator.vendors.tgi.settings import TgiService
-from emulator.vendors.tgi.tools import build_tools_schema, parse_tool_choice, tool_refusal
+from emulator.vendors.tgi.tools import NO_TOOL, OfferedTool, build_tools_schema, parse_tool_choice, tool_refusal
+
+
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """Chat as the router generates from it.
+
+    Fields:
+        text: the rendered prompt.
+        last: text of the last message if it is a user's and all messages are texts, else empty.
+        second: the prompt of the second answer, without tools, if the model may call no tool.
+    """
+
+    chat: ChatRequest
+    parameters: Parameters
+    text: str
+    last: str
+    second: str | None
 
 
 class _TgiOptions(RememberedOptions):
     """Remembered options whose codec has the lengths of the prompt."""
 
-    __slots__ = ("_alternates", "_asked", "_shown")
+    __slots__ = ("_asked", "_offered", "_shown", "_tool_prompt")
 
-    def __init__(self, call: InferenceCall, shown: ChatOptions, asked: int | None) -> None:
+    def __init__(self, call: InferenceCall, shown: ChatOptions, body: ChatBody) -> None:
         super().__init__(call)
         self._shown = shown
-        self._asked = asked
-        self._alternates = alternates(call.deployment)
+        self._asked = _read_max_tokens(body)
+        self._offered = _list_offered(body)
+        self._tool_prompt = body.tool_prompt
 
     def build_call(self, messages: tuple[Message, ...], request: Request, service: AnyService) -> InferenceCall:
         deployment, _, stream, _, _ = self.call
         shown, settings = self._shown, self._shown.settings
-        count, language = service.count_chat(messages, self.tools, deployment)
-        if self._alternates:
-            validate_roles([message.role for message in messages])
+        turns = [(message.role, message.text) for message in messages]
+        tokenizer, last = service.tokenizer(deployment), messages[-1].text
+        text = render_chat(turns, self._offered, self._tool_prompt, deployment, tokenizer)
+        count, language = count_chat(text, last, 0, deployment, service)
         limit = measure_limit(settings, deployment, count, self._asked)
+        no_call = shown.no_call
+        if no_call is not None:
+            second = render_chat(turns, (), None, deployment, tokenizer)
+            count_again, _ = count_chat(second, "", 0, deployment, service)
+            no_call = NoCall(no_call.tokens, count_again, len(second))
         options = ChatOptions(
             settings=settings,
             model=shown.model,
             prompt_tokens=count,
             limit=limit,
-            characters=sum([len(message.text) for message in messages]),
+            characters=len(text),
             usage=shown.usage,
             logprobs=shown.logprobs,
             top=shown.top,
             call_id="0",
             eos=shown.eos,
-            no_call=self._find_no_call(messages, service),
+            no_call=no_call,
         )
         chat = self.build(messages, self.samplings[limit], language=language)
         return InferenceCall(deployment, chat, ChatCodec(options), stream, (count,), True)
 
-    def _find_no_call(self, messages: tuple[Message, ...], service: AnyService) -> NoCall | None:
-        known = self._shown.no_call
-        return known and NoCall(known.tokens, service.count_chat(messages, (), self.call[0])[0])
-
 
 def parse_chat(request: Request, service: TgiService) -> InferenceCall:
     context = (request.headers.get("Content-Type"),)
-    call = recall_chat(request, service, context, forbidden=b"\\u0022")  # such a quote may hide a repeated key
-    if call is not None:
-        return call
+    has_zero = b"-0" in request.body  # equal to 0 among remembered options, and a float
+    if not has_zero:
+        call = recall_chat(request, service, context, forbidden=b"\\u0022")  # such a quote may hide a repeated key
+        if call is not None:
+            return call
     body = serde.read(request, CHAT_REQUEST)
     call = parse_chat_body(service, body)
-    if isinstance(call.request, ChatRequest) and isinstance(call.codec, ChatCodec) and not has_vision(call.deployment):
-        asked = _read_max_tokens(body)
-        remember_chat(request, service, partial(_TgiOptions, call, call.codec.options, asked), context)
+    is_plain = isinstance(call.request, ChatRequest) and not has_zero and not has_vision(call.deployment)
+    if is_plain and isinstance(call.codec, ChatCodec):
+        remember_chat(request, service, partial(_TgiOptions, call, call.codec.options, body), context)
     return call
 
 
@@ -86,24 +110,25 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     """Build the call of a parsed :data:`CHAT_REQUEST`."""
     model = body.model
     deployment = validate_started(find_served_deployment(tuple(service.deployments.values()), model or ""))
-    chat, parameters = build_request(body, deployment)
-    count, language = service.count_chat(chat.messages, chat.tools, deployment)
-    prompt = Prompt(text="", count=count)
+    found = build_request(body, deployment, service)
+    chat = found.chat
+    count, language = count_prompt(found, deployment, service)
     logprobs = bool(body.logprobs)
-    parsed = parse_request(service, deployment, prompt, parameters, stream=body.stream, logprobs=logprobs)
+    prompt = Prompt(text="", count=count)
+    parsed = parse_request(service, deployment, prompt, found.parameters, stream=body.stream, logprobs=logprobs)
     tokenizer = service.tokenizer(deployment)
     options = ChatOptions(
         settings=service.settings,
         model=find_served(service).name if model is None or model == "tgi" else model,
         prompt_tokens=count,
         limit=parsed.limit,
-        characters=sum([len(message.text) for message in chat.messages]),
+        characters=len(found.text),
         usage=body.stream_options.include_usage,
         logprobs=logprobs,
         top=body.top_logprobs or 0,
         call_id=_next_call_id(chat.messages),
         eos=(tokenizer.eos, special_text(tokenizer, tokenizer.eos)),
-        no_call=_build_no_call(service, chat, deployment),
+        no_call=_build_no_call(found, deployment, service),
     )
     return InferenceCall(
         deployment=deployment,
@@ -115,16 +140,17 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     )
 
 
-def build_request(body: ChatBody, deployment: Deployment) -> tuple[ChatRequest, Parameters]:
-    """Build the conversation, and its parameters with the grammar of a format or of a tool call.
+def build_request(body: ChatBody, deployment: Deployment, service: TgiService) -> Generation:
+    """Build the conversation, its prompt, and its parameters with the grammar of a format or of a tool call.
 
-    Source: text-generation-inference, ``router/src/lib.rs`` (try_into_generate): tools are looked at before the
-    template.
+    Source: text-generation-inference, ``router/src/lib.rs:941-1036`` (try_into_generate): tools are looked at before
+    the template.
     """
     if body.response_format is not None and body.tools is not None:
         raise tool_refusal("Grammar and tools are mutually exclusive")
-    choice, tools, name = parse_tool_choice(body.tool_choice, body.tools)
+    choice, offered, name = parse_tool_choice(body.tool_choice, body.tools)
     pictures = has_vision(deployment)
+    tools = tuple([each.tool for each in offered])
     chat = ChatRequest(
         messages=tuple([_parse_message(message, pictures=pictures) for message in body.messages]),
         tools=tools,
@@ -132,19 +158,51 @@ def build_request(body: ChatBody, deployment: Deployment) -> tuple[ChatRequest, 
         tool_name=name,
         call_frame=None if choice == "none" else CALL_FRAME,
     )
-    if alternates(deployment):
-        validate_roles([message.role for message in chat.messages])
-    grammar = body.response_format
+    turns = [(str(message["role"]), format_message(message)) for message in body.messages]
+    tokenizer = service.tokenizer(deployment)
+    grammar, second = body.response_format, None
     if choice != "none":
         grammar = GrammarType("tools", build_tools_schema(tools, optional=choice == "auto"))
-    return chat, _build_parameters(body, grammar)
+        second = render_chat(turns, (), None, deployment, tokenizer) if choice == "auto" else None
+        offered = (*offered, NO_TOOL) if choice == "auto" else offered
+    extends = not (body.messages and body.messages[-1].get("tool_calls"))
+    text = render_chat(turns, offered, body.tool_prompt, deployment, tokenizer, extends=extends)
+    return Generation(
+        chat=chat,
+        parameters=_build_parameters(body, grammar),
+        text=text,
+        last=_find_last(chat.messages),
+        second=second,
+    )
 
 
-def _build_no_call(service: TgiService, chat: ChatRequest, deployment: Deployment) -> NoCall | None:
+def _find_last(messages: Sequence[Message]) -> str:
+    """Return the last message's text if it is a user's and all messages are texts, else an empty one."""
+    is_text = not any([message.tool_calls or message.tool_call_id or message.media for message in messages])
+    return messages[-1].text if is_text and messages and messages[-1].role == "user" else ""
+
+
+def _list_offered(body: ChatBody) -> tuple[OfferedTool, ...]:
+    """Return the tools that the prompt of a valid body shows."""
+    choice, offered, _ = parse_tool_choice(body.tool_choice, body.tools)
+    return (*offered, NO_TOOL) if choice == "auto" else offered
+
+
+def count_prompt(
+    found: Generation, deployment: Deployment, service: TgiService, text: str | None = None
+) -> tuple[int, str]:
+    """Return the tokens of the prompt, or of another ``text`` of it, and the locale of the last message."""
+    text = found.text if text is None else text
+    media = sum([message.media for message in found.chat.messages])
+    return count_chat(take_pictures(text)[0] if media else text, found.last, media, deployment, service)
+
+
+def _build_no_call(found: Generation, deployment: Deployment, service: TgiService) -> NoCall | None:
     """Return the call of no tool, if the model may make it."""
-    if chat.tool_choice != "auto":
+    if found.second is None:
         return None
-    return NoCall(list_no_call(service.tokenizer(deployment)), service.count_chat(chat.messages, (), deployment)[0])
+    tokens = list_no_call(service.tokenizer(deployment))
+    return NoCall(tokens, count_prompt(found, deployment, service, found.second)[0], len(found.second))
 
 
 def _parse_message(message: Object, *, pictures: bool) -> Message:

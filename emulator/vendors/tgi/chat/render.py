@@ -51,10 +51,13 @@ class ChatCodec:
         return Response(200, dump_json(_build_answer(plan, options)), self._headers(plan))
 
     def _headers(self, plan: Plan) -> Headers:
+        """Build the headers of the last generation: behind a call of no tool, those of the second one."""
         options, choice = self.options, plan.choices[0]
-        headers = response_headers(plan, options.settings, options.prompt_tokens, options.characters)
-        if options.no_call is None:
-            return headers
+        no_call = options.no_call
+        if no_call is None:
+            return response_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        characters = options.characters if is_call(choice) else no_call.characters
+        headers = response_headers(plan, options.settings, options.prompt_tokens, characters)
         prompt = str(count_prompt(report_counts(plan, options.prompt_tokens, 0)[0], choice, options))
         return tuple([(name, prompt if name == "x-prompt-tokens" else value) for name, value in headers])
 

@@ -18,10 +18,11 @@ from emulator.vendors.tgi.settings import TgiSettings
 
 @fast_dataclass(frozen=True, slots=True)
 class NoCall:
-    """Call of no tool: its tokens, and the length of the prompt without tools with which the model is asked again."""
+    """Call of no tool: its tokens, and the lengths of the prompt without tools with which the model is asked again."""
 
     tokens: tuple[str, ...]
     prompt_tokens: int
+    characters: int
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
