@@ -6,7 +6,7 @@ import json
 import traceback
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -399,19 +399,18 @@ def _read_config(folder: Path) -> Mapping[str, JSON]:
 class _ChatTemplate:
     """Implementation of :class:`emulator.core.vendor.ChatTemplate`; ``texts``: of the special tokens."""
 
-    def __init__(self, compiled: Any, names: frozenset[str], texts: Mapping[str, str]) -> None:
+    def __init__(self, render: Callable[..., str], names: frozenset[str], texts: Mapping[str, str]) -> None:
         self.names = names
-        self._compiled = compiled
+        self._render = render
         self._texts = texts
 
     def __call__(self, values: Mapping[str, JSON]) -> str:
         try:
-            text: str = self._compiled.render(**self._texts, **values)
+            return self._render(**self._texts, **values)
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)
             lines = [frame.lineno for frame in frames if frame.filename == "<template>"]
             raise ChatTemplateError(str(error), (lines[-1] if lines else None) or 1) from None
-        return text
 
 
 def _compile_template(config: Mapping[str, JSON]) -> _ChatTemplate | None:
@@ -437,6 +436,6 @@ def _compile_template(config: Mapping[str, JSON]) -> _ChatTemplate | None:
         texts[key] = text if isinstance(text, str) else ""
     try:
         names = _import("jinja2.meta").find_undeclared_variables(environment.parse(template))
-        return _ChatTemplate(environment.from_string(template), frozenset(names), texts)
+        return _ChatTemplate(environment.from_string(template).render, frozenset(names), texts)
     except Exception as error:
         raise VocabularyError(f"the chat template cannot be read: {error}") from None
