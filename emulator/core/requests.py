@@ -152,6 +152,7 @@ class ChatRequest:
         around: prefix and suffix of an answer that satisfies a schema.
         call_frame: what the model writes before and after a tool's name in a call; the second text is one token.
         reasoning: effort (``low``, ``medium``, ``high``, …) of a reasoning model; ``None``: no reasoning.
+        known: fixed text in place of generated prose.
         language: locale of the last message if all messages are text and it is a user's; empty: not detected yet.
     """
 
@@ -168,6 +169,7 @@ class ChatRequest:
     call_frame: tuple[str, str] | None = None
     reasoning: str | None = None
     language: str = field(default="", compare=False)
+    known: str | None = None
     task: Literal["chat"] = "chat"
 
     @property

@@ -119,6 +119,12 @@ def _own_parts(
         if request.schema is not None:
             return [_constrained(request.schema, key, tokenizer, bare=request.bare)]
         return [_prose(prompt, key, tokenizer, request.sampling, limit)]
+    return _chat_parts(request, prompt, key, tokenizer, limit)
+
+
+def _chat_parts(
+    request: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer, limit: int | None
+) -> list[ContentPart]:
     parts = []
     if request.reasoning is not None:
         thought = _think(request.reasoning, prompt, key, tokenizer)
@@ -128,6 +134,8 @@ def _own_parts(
         return parts + calls
     if request.format != "text":
         return [*parts, _structured(request, key, tokenizer)]
+    if request.known is not None:
+        return [*parts, _whole("text", request.known, tokenizer)]
     opening = ""
     if _answers_tool(request):
         from emulator.generation.tools import answer_opening
@@ -140,7 +148,9 @@ def is_prose(request: ChatRequest | CompletionRequest) -> bool:
     """Return whether a generated answer consists of prose only."""
     if isinstance(request, CompletionRequest):
         return request.known is None and request.schema is None
-    return not request.tools and request.format == "text" and request.reasoning is None and not _answers_tool(request)
+    if request.tools or request.format != "text" or request.reasoning is not None or request.known is not None:
+        return False
+    return not _answers_tool(request)
 
 
 def _answers_tool(request: ChatRequest) -> bool:

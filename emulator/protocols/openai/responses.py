@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Literal
 
@@ -55,6 +55,15 @@ _ECHOED: Object = {
 }  # fmt: skip
 
 
+@fast_dataclass(frozen=True, slots=True)
+class Citation:
+    """Passage of an answer that a file says."""
+
+    passage: str
+    file: str
+    filename: str
+
+
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponseOptions:
     """Rendering options of a response.
@@ -70,6 +79,8 @@ class ResponseOptions:
         obfuscate: deltas are padded, so that their size does not tell the text's.
         queued: the response waits in the background before generation starts.
         customs: names of the custom tools, which take one text.
+        searches: file search calls before all other items, without their ids.
+        citations: passages to annotate in the text; without any of them in it, its end is annotated with the first.
         findings: fields that are set when the response has ended and ``null`` before; ``filtered``: their values if the
             content filter ended the response.
     """
@@ -86,6 +97,8 @@ class ResponseOptions:
     obfuscate: bool = False
     queued: bool = False
     customs: frozenset[str] = frozenset()
+    searches: Sequence[Object] = ()
+    citations: Sequence[Citation] = ()
     findings: Object = field(default_factory=dict)
     filtered: Object = field(default_factory=dict)
 
@@ -102,8 +115,8 @@ class Item:
     id: str = ""
 
 
-def list_items(choice: Choice) -> list[Item]:
-    """Return the output items of a choice; adjacent texts are one message."""
+def list_items(choice: Choice, first: int = 0) -> list[Item]:
+    """Return the output items of a choice, numbered from ``first``; adjacent texts are one message."""
     items: list[Item] = []
     call: ToolCallStarted | None = None
     for step in iterate_choice(choice):
@@ -111,11 +124,11 @@ def list_items(choice: Choice) -> list[Item]:
             call = step
         elif isinstance(step, TextRun):
             if step.kind == "tool_call" and call is not None:
-                items.append(Item(len(items), step.kind, step.start, step.end, call.name, call.id))
+                items.append(Item(first + len(items), step.kind, step.start, step.end, call.name, call.id))
             elif items and items[-1].kind == step.kind == "text":
                 items[-1] = replace(items[-1], end=step.end)
             else:
-                items.append(Item(len(items), step.kind, step.start, step.end))
+                items.append(Item(first + len(items), step.kind, step.start, step.end))
     return items
 
 
@@ -140,6 +153,10 @@ def complete_tool(tool: Object) -> Object:
         return {"type": "function", "description": None, "name": "", "parameters": None, "strict": True, **given}
     if tool.get("type") == "custom":
         return {"type": "custom", "format": {"type": "text"}, **tool}
+    if tool.get("type") == "file_search":
+        ranking: Object = {"ranker": "auto", "score_threshold": 0.0, **as_object(tool.get("ranking_options") or {})}
+        usual: Object = {"type": "file_search", "filters": None, "max_num_results": 20}
+        return {**usual, **tool, "ranking_options": ranking}
     return tool
 
 
@@ -212,10 +229,19 @@ def build_output(plan: Plan, options: ResponseOptions) -> list[JSON]:
     """Return ``output``: reasoning items, messages and calls in the order of generation."""
     if not plan.choices:
         return []
-    items = list_items(plan.choices[0])
+    items = list_items(plan.choices[0], len(options.searches))
     statuses: list[Status] = ["completed"] * len(items)
     statuses[-1:] = [find_status(plan)] if items else []
-    return [build_item(plan, options, item, status=status) for item, status in zip(items, statuses, strict=True)]
+    searches = [_build_search(plan, search, number) for number, search in enumerate(options.searches)]
+    made = [build_item(plan, options, item, status=status) for item, status in zip(items, statuses, strict=True)]
+    return [*searches, *made]
+
+
+def _build_search(plan: Plan, search: Object, number: int) -> Object:
+    """Return a file search call with its id."""
+    key = plan.key
+    name = f"fs_{draw_hex(key, 'item', number)}{draw_hex(key, 'item', number, 'end', digits=16)}"
+    return {"id": name, "type": "file_search_call", **search}
 
 
 def build_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Status) -> Object:
@@ -236,7 +262,7 @@ def build_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Stat
             "input" if custom else "arguments": text,
             "status": status,
         }
-    content: list[JSON] = [] if empty else [build_content(choice, item, text)]
+    content: list[JSON] = [] if empty else [build_content(choice, item, text, options)]
     return {"id": name, "type": "message", "role": "assistant", "status": status, "content": content}
 
 
@@ -248,11 +274,24 @@ def _build_reasoning(plan: Plan, options: ResponseOptions, item: Item, text: str
     return shape
 
 
-def build_content(choice: Choice, item: Item, text: str) -> Object:
+def build_content(choice: Choice, item: Item, text: str, options: ResponseOptions) -> Object:
     """Return the content block of a message."""
     if item.kind == "refusal":
         return {"type": "refusal", "refusal": text}
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": _build_logprobs(choice, item)}
+    found = _annotate(text, options.citations) if options.citations else []
+    return {"type": "output_text", "text": text, "annotations": found, "logprobs": _build_logprobs(choice, item)}
+
+
+def _annotate(text: str, citations: Sequence[Citation]) -> list[JSON]:
+    """Return the citations of the files whose passages a text has, each with the index of the passage's end."""
+    if not text:
+        return []
+    found = [(text.find(each.passage) + len(each.passage), each) for each in citations if each.passage in text]
+    found = sorted(found, key=lambda pair: pair[0]) or [(len(text), citations[0])]
+    return [
+        {"type": "file_citation", "index": index, "file_id": each.file, "filename": each.filename}
+        for index, each in found
+    ]
 
 
 def join_text(choice: Choice, item: Item) -> str:
@@ -316,13 +355,26 @@ def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
     else:
         yield writer.event(first, 0, "response.created", {"response": opening})
     yield writer.event(first, 0, "response.in_progress", {"response": opening})
-    for item in list_items(choice):
+    for number, search in enumerate(options.searches):
+        yield from _stream_search(writer, number, _build_search(plan, search, number), first)
+    for item in list_items(choice, len(options.searches)):
         yield from _stream_item(writer, item)
     whole = build_response(plan, options, usage=options.stream_usage)
     mark = _FINISH_WITH_USAGE if options.stream_usage else FINISH
     yield writer.event(last, len(choice.tokens), f"response.{find_status(plan)}", {"response": whole}, mark)
     if options.done:
         yield last, DONE, 0, Mark.DONE
+
+
+def _stream_search(writer: _EventEncoder, number: int, search: Object, due: float) -> Iterator[Event]:
+    """Yield the events of a file search, which takes no time of its own."""
+    fresh: Object = {"id": search["id"], "type": "file_search_call", "status": "in_progress"}
+    begun: Object = {**fresh, "queries": [], "results": None}
+    yield writer.event(due, 0, "response.output_item.added", {"output_index": number, "item": begun})
+    location: Object = {"output_index": number, "item_id": search["id"]}
+    for state in ("in_progress", "searching", "completed"):
+        yield writer.event(due, 0, f"response.file_search_call.{state}", location)
+    yield writer.event(due, 0, "response.output_item.done", {"output_index": number, "item": search})
 
 
 def _stream_item(writer: _EventEncoder, item: Item) -> Iterator[Event]:
@@ -370,16 +422,20 @@ def _stream_content(writer: _EventEncoder, location: Object, item: Item) -> Iter
     start, end = _find_times(choice, item)
     location = {**location, "content_index": 0}
     text = join_text(choice, item)
-    empty = build_content(choice, replace(item, end=item.start), "")
+    empty = build_content(choice, replace(item, end=item.start), "", writer.options)
     yield writer.event(start, item.start, "response.content_part.added", {**location, "part": empty})
     if item.kind == "refusal":
         yield from writer.deltas("response.refusal.delta", location, item)
         yield writer.event(end, item.end, "response.refusal.done", {**location, "refusal": text})
     else:
         yield from _stream_text(writer, location, item)
+        notes = _annotate(text, writer.options.citations) if writer.options.citations else []
+        for number, note in enumerate(notes):
+            annotated: Object = {**location, "annotation_index": number, "annotation": note}
+            yield writer.event(end, item.end, "response.output_text.annotation.added", annotated)
         done: Object = {**location, "text": text, "logprobs": _build_logprobs(choice, item)}
         yield writer.event(end, item.end, "response.output_text.done", done)
-    part = build_content(choice, item, text)
+    part = build_content(choice, item, text, writer.options)
     yield writer.event(end, item.end, "response.content_part.done", {**location, "part": part})
 
 

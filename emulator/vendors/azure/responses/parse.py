@@ -22,6 +22,7 @@ from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_h
 from emulator.vendors.azure.members import validate_members
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import ParsedRequest, pads, parse_request
+from emulator.vendors.azure.responses.file_search import Searched, search_files
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.previous_response import load_previous, validate_previous
@@ -60,11 +61,12 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     chat_request = _build_request(wire, parsed, [*before, *items], offered)
     validate_calls([*before, *items])
     _validate_json_mode(wire, chat_request)
-    prompt_tokens = service.count_prompt(chat_request, parsed.deployment)
+    searched = search_files(wire, parsed, chat_request)
+    prompt_tokens = (service.count_prompt(chat_request, parsed.deployment)[0] + searched.tokens,)
     limit = _limit(wire, parsed, prompt_tokens[0])
     codec = ResponsesCodec(
         profile=parsed.profile,
-        options=_build_options(wire, parsed, offered),
+        options=_build_options(wire, parsed, offered, searched),
         items=tuple(items),
         before=tuple(before),
         earlier=earlier,
@@ -74,11 +76,11 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     )
     return InferenceCall(
         deployment=parsed.deployment,
-        request=replace(chat_request, sampling=_parse_sampling(wire, limit, without_effect)),
+        request=replace(chat_request, sampling=_parse_sampling(wire, limit, without_effect), known=searched.text),
         codec=codec,
         stream=wire.stream is True,
         prompt_tokens=prompt_tokens,
-        repeatable=wire.previous_response_id is None and wire.conversation is None,
+        repeatable=wire.previous_response_id is None and wire.conversation is None and not searched.calls,
         store_result=codec.keep if wire.store is not False or earlier.conversation is not None else None,
         at_once=codec.background and not codec.streamed,
     )
@@ -220,7 +222,7 @@ def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: li
     return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
 
 
-def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer) -> ResponseOptions:
+def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer, searched: Searched) -> ResponseOptions:
     thinking = wire.reasoning
     return ResponseOptions(
         model=parsed.profile.model,
@@ -237,6 +239,8 @@ def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer)
         findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if parsed.profile.filtered else {},
         filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if parsed.profile.filtered else {},
         customs=frozenset([tool.name for tool in offered.tools if tool.bare]),
+        searches=searched.calls,
+        citations=searched.citations,
     )
 
 

@@ -16,7 +16,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.http import Event
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, Segment, SegmentKind, Tokens, Usage
-from emulator.protocols.openai.responses import OWN_FIELDS, ResponseOptions, stream_response
+from emulator.protocols.openai.responses import OWN_FIELDS, Citation, ResponseOptions, stream_response
 from emulator.vendors.azure.errors import refusals
 
 _FINDINGS = ("content_filters",)
@@ -38,6 +38,7 @@ class StoredStream:
     summary: bool
     encrypted: bool
     obfuscate: bool = False
+    citations: tuple[Citation, ...] = ()
 
 
 _STORED_STREAM = TypeAdapter(StoredStream)
@@ -61,6 +62,7 @@ def record_stream(plan: Plan, options: ResponseOptions) -> JSON:
         summary=options.summary,
         encrypted=options.encrypted,
         obfuscate=options.obfuscate,
+        citations=tuple(options.citations),
     )
     stored: JSON = _STORED_STREAM.dump_python(stored_stream, mode="json")
     return stored
@@ -128,6 +130,16 @@ def _build_plan(stored_stream: StoredStream) -> Plan:
     )
 
 
+def _list_searches(response: Object) -> list[Object]:
+    """Return the file searches of a response without their ids, which their number gives."""
+    items = [as_object(item) for item in as_array(response["output"])]
+    return [
+        {name: value for name, value in item.items() if name not in ("id", "type")}
+        for item in items
+        if item["type"] == "file_search_call"
+    ]
+
+
 def _build_options(response: Object, stored_stream: StoredStream) -> ResponseOptions:
     """Return the rendering options of the stored response."""
     return ResponseOptions(
@@ -142,6 +154,8 @@ def _build_options(response: Object, stored_stream: StoredStream) -> ResponseOpt
         summary=stored_stream.summary,
         encrypted=stored_stream.encrypted,
         obfuscate=stored_stream.obfuscate,
+        searches=_list_searches(response),
+        citations=stored_stream.citations,
         queued=True,
         customs=frozenset(
             [as_text(tool["name"]) for tool in map(as_object, as_array(response["tools"])) if tool["type"] == "custom"]

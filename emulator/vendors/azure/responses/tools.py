@@ -14,6 +14,7 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.request import ParsedRequest
+from emulator.vendors.azure.responses.file_search import KIND, validate_choice
 from emulator.vendors.azure.responses.models import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
 
 _HOSTED = frozenset(
@@ -43,15 +44,18 @@ def parse_offer(wire: ResponseRequest, parsed: ParsedRequest) -> Offer:
     """
     profile = parsed.profile
     found = [_parse_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
-    if None in found and parsed.settings.hosted_tools == "refuse":
-        kind = (wire.tools or ())[found.index(None)]["type"]
-        raise refusals.contradicts(f"Hosted tool '{kind}' is not supported with {profile.model}.", "tools")
+    kinds = [tool["type"] for tool, own in zip(wire.tools or (), found, strict=True) if own is None]
+    hosted = next((kind for kind in kinds if kind != KIND), None)
+    if hosted is not None and parsed.settings.hosted_tools == "refuse":
+        raise refusals.contradicts(f"Hosted tool '{hosted}' is not supported with {profile.model}.", "tools")
     tools = tuple([tool for tool in found if tool is not None])
     if tools and not profile.supports("tools"):
         raise refusals.not_supported(("tools",), [tool for tool in wire.tools or () if tool.get("type") in _NAMED])
     given = wire.tool_choice
     if isinstance(given, str):
         return _parse_mode(given, tools, offered=bool(wire.tools))
+    if given is not None:
+        validate_choice(given, wire.tools or ())
     if given is None or given.get("type") not in (*_NAMED, "allowed_tools"):
         return Offer(tools, "auto" if tools else "none", None)
     return _parse_named(given, tools)

@@ -171,6 +171,7 @@ def _compare(found: JSON, value: JSON, kind: str) -> bool:
 def pick_sentence(text: str, query: str) -> str:
     """Return the sentence of a chunk that shares the most words with a query."""
     wanted = set(list_words(query))
-    sentences = [_MARKUP.sub("", sentence).strip()[:_MAX_SENTENCE] for sentence in _SENTENCE.split(text)]
-    sentences = [sentence for sentence in sentences if sentence]
+    whole = [sentence for sentence in _SENTENCE.split(text) if _MARKUP.sub("", sentence).strip()]
+    prose = [sentence for sentence in whole if not sentence.startswith("#")] or whole  # a heading says little
+    sentences = [_MARKUP.sub("", sentence).strip()[:_MAX_SENTENCE] for sentence in prose]
     return max(sentences, key=lambda sentence: len(wanted & set(list_words(sentence))), default="")

@@ -153,12 +153,11 @@ async def test_compaction_keeps_messages_of_users(call: Call) -> None:
     assert refused["error"]["message"] == "Unknown parameter: 'tools'."
 
 
-@pytest.mark.parametrize("kind", ["web_search", "code_interpreter", "mcp", "file_search"])
+@pytest.mark.parametrize("kind", ["web_search", "code_interpreter", "mcp"])
 def test_hosted_tool_is_refused(kind: str) -> None:
     tool: JSON = {
         "code_interpreter": {"container": {"type": "auto"}},
         "mcp": {"server_label": "s"},
-        "file_search": {"vector_store_ids": ["v"]},
     }.get(kind, {})
     body: JSON = {"model": "gpt-4o", "input": "Hi", "tools": [{"type": kind, **tool}]}
     error = refuse(body, RESPONSES).json()["error"]
