@@ -123,8 +123,8 @@ def test_container_runs_as_non_root_on_read_only_image() -> None:
     user, group = USER.split(":")
     assert user.isdecimal()
     assert int(user) > 0
-    assert f"groupadd --system --gid {group} emulator" in DOCKERFILE
-    assert f"useradd --system --uid {user} --gid {group} " in DOCKERFILE
+    assert f" echo emulator:x:{group}: >> /etc/group " in DOCKERFILE
+    assert f" echo emulator:x:{user}:{group}::/home/emulator:/bin/false >> /etc/passwd " in DOCKERFILE
     assert SERVICE["read_only"] is True
 
 
@@ -155,6 +155,8 @@ def test_base_image_is_pinned_by_release_and_digest() -> None:
     assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON}"] * 2
     assert re.search(r"^ARG PYTHON=python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}$", DOCKERFILE, re.MULTILINE)
     assert f"\nARG PYTHON=python:{IMAGES['PYTHON_TAG']}\n" in DOCKERFILE
+    assert re.fullmatch(r"3\.\d+\.\d+-alpine3\.\d+@sha256:[0-9a-f]{64}", IMAGES["ALPINE_TAG"])
+    assert IMAGES["ALPINE_TAG"].partition("-")[0] == IMAGES["PYTHON_TAG"].partition("-")[0]
 
 
 @pytest.mark.parametrize("name", ["PYTHON", "VALKEY", "HAPROXY"])

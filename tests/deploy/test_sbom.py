@@ -34,4 +34,4 @@ def test_sbom_is_reproducible() -> None:
 
 def test_image_contains_sbom() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    assert "python deploy/sbom.py requirements.lock > /install/share/llm-emulator/sbom.cdx.json" in dockerfile
+    assert "python deploy/sbom.py installed.lock > /install/share/llm-emulator/sbom.cdx.json" in dockerfile

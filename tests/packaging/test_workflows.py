@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +95,12 @@ def test_release_uses_no_cache() -> None:
     assert not re.findall(r"^ +cache(?:-from|-to|-image|-binary)?: (?!false).*", TEXTS["release.yml"], re.MULTILINE)
 
 
-def test_image_has_provenance_and_sbom() -> None:
-    (build,) = [step for step in RELEASE["image"]["steps"] if "build-push-action" in step.get("uses", "")]
-    assert (build["with"]["provenance"], build["with"]["sbom"]) == ("mode=max", "true")
-    assert build["with"]["platforms"] == "linux/amd64,linux/arm64"
+def test_images_have_provenance_and_sbom() -> None:
+    builds = [step["with"] for step in RELEASE["image"]["steps"] if "build-push-action" in step.get("uses", "")]
+    assert ["PYTHON=" in build["build-args"] for build in builds] == [False, True]  # the second on Alpine
+    for build in builds:
+        assert (build["provenance"], build["sbom"]) == ("mode=max", "true")
+        assert build["platforms"] == "linux/amd64,linux/arm64"
 
 
 def test_every_python_version_is_tested() -> None:
@@ -105,6 +108,8 @@ def test_every_python_version_is_tested() -> None:
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
     assert {row["system"].partition("-")[0] for row in matrix["include"]} == {"macos", "windows"}
     assert RELEASE["sdist"]["strategy"]["matrix"]["python"] == matrix["python"]
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    assert [each.rpartition(" ")[2] for each in classifiers if ":: Python ::" in each] == matrix["python"]
 
 
 @pytest.mark.parametrize(
@@ -114,15 +119,16 @@ def test_every_python_version_is_tested() -> None:
         pytest.param("v1.2.3rc1", ["1.2.3rc1"], id="one before it"),
     ],
 )
-def test_image_is_named_by_repository_and_tag(tmp_path: Path, tag: str, tags: list[str]) -> None:
+def test_images_are_named_by_repository_and_tag(tmp_path: Path, tag: str, tags: list[str]) -> None:
     (naming,) = [step["run"] for step in RELEASE["image"]["steps"] if step.get("id") == "names"]
     output = tmp_path / "output"
     given = {"GITHUB_REF_NAME": tag, "GITHUB_REPOSITORY": "Some/Fork", "GITHUB_OUTPUT": str(output)}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", naming]  # as a runner does
-    subprocess.run(command, env={**os.environ, **given}, check=True, timeout=60)
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **given}, check=True, timeout=60)
+    (alpine,) = re.findall(r"^ALPINE_TAG=(.+)$", (ROOT / "deploy" / "images.env").read_text("utf-8"), re.MULTILINE)
     assert output.read_text().splitlines() == [
         f"version={tag.removeprefix('v')}",
-        "tags<<END",
-        *(f"ghcr.io/some/fork:{name}" for name in tags),
-        "END",
+        *("tags<<END", *(f"ghcr.io/some/fork:{name}" for name in tags), "END"),
+        *("alpine-tags<<END", *(f"ghcr.io/some/fork:{name}-alpine" for name in tags), "END"),
+        f"alpine=python:{alpine}",
     ]

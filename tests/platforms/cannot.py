@@ -20,7 +20,7 @@ CANNOT = {  # of a system as sys.platform names it: files, folders or tests as p
         "tests/tools/docs/test_commands.py": _SHELL,
         "tests/tools/docs/test_pages.py": _SHELL,
         "tests/tools/docs/test_recipes.py": _SHELL,
-        "tests/packaging/test_workflows.py::test_image_is_named": _SHELL,
+        "tests/packaging/test_workflows.py::test_images_are_named": _SHELL,
         "tests/scenario/test_reply_files.py": _FILES,
         "tests/serve/test_port_file.py": _FILES,
         "tests/serve/test_signals.py": _SIGNALS,
