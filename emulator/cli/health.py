@@ -36,6 +36,7 @@ def check_health(url: str, settings: Settings) -> int:
             print("ready")
             return 0
     except urllib.error.HTTPError as error:
+        error.close()
         print(f"not ready: {url}: HTTP {error.code}", file=sys.stderr)
     except (OSError, HTTPException, ValueError) as error:  # no listener, another server, or a malformed URL
         print(f"not ready: {escape(f'{url}: {_explain(error)}')}", file=sys.stderr)

@@ -19,6 +19,10 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=118)
 
+    def _set_color(self, color: bool) -> None:
+        """Leave out the colours of Python 3.14 and later; earlier ones never call this."""
+        super()._set_color(False)  # type: ignore[misc]
+
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
         if isinstance(action, argparse._SubParsersAction):

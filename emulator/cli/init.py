@@ -49,8 +49,9 @@ def ask(url, question):
 @pytest.mark.emulator("scenarios/starter.yaml", clock="instant")
 def test_the_first_attempt_is_refused_and_the_second_answered(emulator):
     url = emulator.url("databricks")
-    with pytest.raises(urllib.error.HTTPError, match="429"):
+    with pytest.raises(urllib.error.HTTPError, match="429") as refused:
         ask(url, "What are tides?")
+    refused.value.close()
     assert ask(url, "What are tides?")
     emulator.assert_called(times=2)
 '''

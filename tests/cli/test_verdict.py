@@ -18,8 +18,9 @@ def test_verdict_exits_1_if_a_rule_is_broken(tmp_path: Path, capsys: pytest.Capt
         assert main(command) == 0
         assert "not judged" in capsys.readouterr().out
         for _ in range(2):
-            with pytest.raises(urllib.error.HTTPError):
+            with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(urls["front"] + "/_s/a/openvino/v1/nothing")
+            refused.value.close()
         assert main(command) == 1
         assert "no_useless_retry: Call #2 repeats #1, which was refused with 400" in capsys.readouterr().out
         assert main([*command, "--json"]) == 1

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.slow
 # Before its third major version the client let errors of its HTTP library through once a stream had begun.
 TORN = (openai.APIConnectionError, getattr(sys.modules.get("httpx"), "TransportError", openai.APIConnectionError))
 SCENARIO = "rules:\n- name: r\n  reply: {chunks: ['Hello ', '你好 ', '😀 ', 'end']}\n"
+SILENT = {"hang": 0.25, "stall; for=1h; at=0.5": 0.25, "hang; after_tokens=2": 5}
+"""Seconds after which the client gives up where nothing more comes; the last leaves time to receive what came before."""
 TEXT = "Hello 你好 😀 end"
 
 
@@ -24,13 +26,13 @@ def client(live_with: Callable[[str], Running]) -> Iterator[OpenAI]:
         base_url=live_with(SCENARIO).urls["databricks"] + "/serving-endpoints",
         api_key="k",
         max_retries=0,
-        timeout=0.25,
+        timeout=60,
     ) as client:
         yield client
 
 
 def ask(client: OpenAI, fault: str) -> str | None:
-    answer = client.chat.completions.create(
+    answer = client.with_options(timeout=SILENT.get(fault, 60)).chat.completions.create(
         model="databricks-meta-llama-3-3-70b-instruct",
         messages=[{"role": "user", "content": "hi"}],
         extra_headers={"x-emulator-fault": fault},
@@ -40,7 +42,7 @@ def ask(client: OpenAI, fault: str) -> str | None:
 
 def listen(client: OpenAI, fault: str, heard: list[str]) -> None:
     """Return all texts of a stream, and at last why it ends."""
-    with client.chat.completions.create(
+    with client.with_options(timeout=SILENT.get(fault, 60)).chat.completions.create(
         model="databricks-meta-llama-3-3-70b-instruct",
         messages=[{"role": "user", "content": "hi"}],
         stream=True,

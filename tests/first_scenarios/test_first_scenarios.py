@@ -49,7 +49,8 @@ class Asker:
             with urllib.request.urlopen(asked, timeout=20) as response:
                 return response.status, dict(response.headers.items()), response.read().decode()
         except urllib.error.HTTPError as error:
-            return error.code, dict(error.headers.items()), error.read().decode()
+            with error:
+                return error.code, dict(error.headers.items()), error.read().decode()
 
     def chat(self, text: str, key: str = "dapi-key", **fields: JSON) -> tuple[int, dict[str, str], str]:
         body: JSON = {"model": LLAMA, "messages": [{"role": "user", "content": text}], "max_tokens": 5, **fields}

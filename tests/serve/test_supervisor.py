@@ -47,7 +47,8 @@ class Group:
             with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
                 return answer.status, dict(answer.headers), answer.read()
         except urllib.error.HTTPError as error:
-            return error.code, dict(error.headers), error.read()
+            with error:
+                return error.code, dict(error.headers), error.read()
 
     def steer(self, method: str, target: str, body: bytes | None = None) -> JSON:
         return json.loads(self.ask(method, f"/_emulator{target}", body)[2])
