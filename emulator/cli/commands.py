@@ -1,6 +1,7 @@
 """Parser and dispatch of all verbs; a verb imports its modules when it runs, so that ``--help`` is fast."""
 
 import argparse
+import errno
 import gc
 import os
 import re
@@ -30,6 +31,20 @@ _Group = argparse._ActionsContainer
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 1 on a negative result, 2 on wrong usage, 130 on interrupt."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # else the interpreter does it as it ends, and prints what fails
+    except OSError as error:
+        if not _is_closed_pipe(error):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # drop what is still buffered
+        return 1
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     if sys.stdout is not None and sys.stdout.encoding != "utf-8":
         from emulator.cli.encoding import prepare_output
 
@@ -49,9 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of the output has closed it; drop what is still buffered
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Return whether the reader of the output has closed it; of a pipe, Windows says EINVAL (python/cpython#79935)."""
+    return isinstance(error, BrokenPipeError) or (
+        sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None
+    )
 
 
 def build_parser() -> argparse.ArgumentParser:
