@@ -18,6 +18,14 @@ _PAUSE = 0.01  # wall-clock seconds after a failed accept; the next one may fail
 _LOST = "_call_connection_lost"
 
 
+def find_loop_class() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return the Proactor loop of Windows, whichever policy the process sets; ``None``: the default, on other systems.
+
+    The other loop of Windows takes 512 sockets, and has no way to learn which bytes a client has acknowledged.
+    """
+    return getattr(asyncio, "ProactorEventLoop", None)
+
+
 def is_proactor(loop: asyncio.AbstractEventLoop) -> bool:
     """Return whether an event loop is asyncio's Proactor; only Windows imports its module."""
     module = sys.modules.get("asyncio.proactor_events")
@@ -58,6 +66,7 @@ class _ResetHandler:
         if transport is not None and isinstance(sock, socket.socket):
             sock.close()
             transport._sock = None  # as the transport does itself after a shutdown that succeeds
+            transport._called_connection_lost = True  # its reader and its writer may lose one connection each
         elif self._previous is not None:
             self._previous(loop, context)
         else:

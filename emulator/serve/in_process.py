@@ -20,6 +20,7 @@ from emulator.generation.vocabulary_files import take_sent_paths
 from emulator.handler.forward import Forwarding
 from emulator.handler.reply_functions import ReplyFunctions
 from emulator.http.listeners import Listeners, number_ports
+from emulator.http.proactor import find_loop_class
 from emulator.observability.access_log import AccessLog
 from emulator.scenario.models import BUILT_IN
 from emulator.scenario.parsed import ParsedScenario
@@ -170,7 +171,8 @@ class _ServerThread:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            with asyncio.Runner(loop_factory=find_loop_class()) as runner:
+                runner.run(self._serve())
         except BaseException as error:
             if self._url.done():
                 raise

@@ -24,6 +24,7 @@ from emulator.core.storage import StoreLostError
 from emulator.core.units import parse_duration
 from emulator.handler.forward import Forwarding
 from emulator.http.listeners import Listeners, PortInUse
+from emulator.http.proactor import find_loop_class
 from emulator.http.timeouts import Timeouts
 from emulator.http.tls import Tls, open_tls
 from emulator.latency import Latency
@@ -59,7 +60,7 @@ def run(main: Coroutine[object, object, T], *, uvloop: bool | None = None) -> T:
 
 def _factory(uvloop: bool) -> Callable[[], asyncio.AbstractEventLoop] | None:
     if not uvloop:
-        return None
+        return find_loop_class()
     from uvloop import new_event_loop
 
     return new_event_loop

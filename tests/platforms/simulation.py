@@ -69,6 +69,8 @@ def simulate(name: str) -> None:
         shutil._winapi = SimpleNamespace(NeedCurrentDirectoryForExePath=lambda mode: False)  # type: ignore[attr-defined]
         io._WindowsConsoleIO = _Console  # type: ignore[attr-defined]
         _Policy.make = staticmethod(LOOPS[name])
+        if name == "proactor":
+            asyncio.ProactorEventLoop = LOOPS[name]  # type: ignore[attr-defined]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # policies go with Python 3.16
             asyncio.set_event_loop_policy(_Policy())
