@@ -40,6 +40,23 @@ def test_first_example_works(live: Running) -> None:
         assert b'"object":"chat.completion"' in answer.read()
 
 
+def test_powershell_sends_request_of_first_example() -> None:
+    (typed,) = blocks("powershell")
+    asked = shlex.split(next(block for block in blocks("") if block.startswith("curl ")))
+    found = re.fullmatch(
+        r"Invoke-RestMethod (\S+) -Method Post -Headers @{(\w+) = '(.+)'} -ContentType (\S+) -Body '([^']+)'\n", typed
+    )
+    assert found is not None
+    url, name, value, kind, body = found.groups()
+    assert [url, f"{name}: {value}", body] == [asked[1], asked[3], asked[5]]
+    assert kind == "application/json"
+
+
+@pytest.mark.parametrize("block", [*blocks(""), *blocks("sh")], ids=lambda block: block.split()[0])
+def test_commands_of_readme_are_typed_alike_in_each_shell(block: str) -> None:
+    assert "&&" not in block  # a mistake in Windows PowerShell 5.1
+
+
 SHOWN = [*blocks("python"), *blocks("python", PAGES["vendors"])]
 SCRIPTS = [block for block in SHOWN if "def test_" not in block]  # tests are in docs/testing.md, too
 

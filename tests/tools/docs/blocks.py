@@ -39,8 +39,9 @@ VERIFIED = "tests/tools/docs/test_pages.py::test_documented_verify_mismatch_matc
 RECIPES = "tests/tools/docs/test_recipes.py::"
 OFFLINE = "tests/tools/docs/test_offline.py::test_tutorial_runs_from_service_to_suite"
 RUN_BY = [  # page, language, how it begins (empty: all of the page); the test that runs it
-    ("README.md", "", "pip install . &&", COMMANDS),
+    ("README.md", "", "pip install .", COMMANDS),
     ("README.md", "", "curl ", "tests/test_readme.py::test_first_example_works"),
+    ("README.md", "powershell", "Invoke-RestMethod", "tests/test_readme.py::test_powershell_sends_request_of_first_example"),
     ("README.md", "python", "from openai", README),
     ("README.md", "yaml", "# yaml-language-server", "tests/test_readme.py::test_every_scenario_is_served"),
     ("README.md", "", "scenarios/slow.yaml:", MISTAKE),
