@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 TORN = (openai.APIConnectionError, getattr(sys.modules.get("httpx"), "TransportError", openai.APIConnectionError))
 SCENARIO = "rules:\n- name: r\n  reply: {chunks: ['Hello ', '你好 ', '😀 ', 'end']}\n"
 SILENT = {"hang": 0.25, "stall; for=1h; at=0.5": 0.25, "hang; after_tokens=2": 5}
-"""Seconds after which the client gives up where nothing more comes; the last leaves time to receive what came before."""
+"""Seconds after which the client gives up, where nothing more comes; the last leaves time for what came before."""
 TEXT = "Hello 你好 😀 end"
 
 

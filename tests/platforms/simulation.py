@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import importlib
 import io
 import os
@@ -33,6 +34,7 @@ _ASK_PLATFORM = (  # of their imports; they run on Linux all the same
     *("urllib.request", "getpass", "_pytest.pytester", "pytest_asyncio.plugin", "hypothesis", "redis"),
 )
 _SO_NWRITE = 0x1024  # macOS: bytes that are not acknowledged, from sys/socket.h
+PERIODS: list[int] = []  # milliseconds that Windows' tick was asked to last
 _MAX_FILES = 10_240  # OPEN_MAX of macOS, beyond which setrlimit(2) refuses
 
 
@@ -60,21 +62,27 @@ def simulate(name: str) -> None:
     for module in _ABSENT[system]:
         sys.modules[module] = None  # type: ignore[assignment]  # Python's way to say that there is none
     if system == "win32":
-        for owner, names in ((signal, ("SIGHUP", "SIGUSR1", "SIGUSR2")), (socket, ("SO_REUSEPORT",))):
-            for attribute in names:
-                delattr(owner, attribute)
-        for attribute in ("memfd_create", "mkfifo"):
-            delattr(os, attribute)
-        ssl.enum_certificates = lambda store: ()  # type: ignore[attr-defined]
-        shutil._winapi = SimpleNamespace(NeedCurrentDirectoryForExePath=lambda mode: False)  # type: ignore[attr-defined]
-        io._WindowsConsoleIO = _Console  # type: ignore[attr-defined]
-        _Policy.make = staticmethod(LOOPS[name])
-        if name == "proactor":
-            asyncio.ProactorEventLoop = LOOPS[name]  # type: ignore[attr-defined]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # policies go with Python 3.16
-            asyncio.set_event_loop_policy(_Policy())
+        _lack_like_windows(LOOPS[name])
+    if name == "proactor":
+        asyncio.ProactorEventLoop = LOOPS[name]  # type: ignore[attr-defined]
     sys.platform = system
+
+
+def _lack_like_windows(make: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """Take what Windows has not, and offer what its Python asks for; ``make``: creates the loops of its policy."""
+    for owner, names in ((signal, ("SIGHUP", "SIGUSR1", "SIGUSR2")), (socket, ("SO_REUSEPORT",))):
+        for attribute in names:
+            delattr(owner, attribute)
+    for attribute in ("memfd_create", "mkfifo"):
+        delattr(os, attribute)
+    ssl.enum_certificates = lambda store: ()  # type: ignore[attr-defined]
+    shutil._winapi = SimpleNamespace(NeedCurrentDirectoryForExePath=lambda mode: False)  # type: ignore[attr-defined]
+    io._WindowsConsoleIO = _Console  # type: ignore[attr-defined]
+    ctypes.windll = SimpleNamespace(winmm=SimpleNamespace(timeBeginPeriod=PERIODS.append))  # type: ignore[attr-defined]
+    _Policy.make = staticmethod(make)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # policies go with Python 3.16
+        asyncio.set_event_loop_policy(_Policy())
 
 
 def _limit_like_darwin() -> None:

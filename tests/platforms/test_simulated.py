@@ -18,8 +18,8 @@ _OF_LINUX = (  # asks for asyncio's own class of a loop; returns memory by glibc
     "tests/serve/test_server.py::test_server_works_on_each_event_loop",
     "tests/serve/test_warmup.py::test_tidy_returns_free_memory_to_system",
 )
-_SERVER = ["tests/platforms/test_connections.py", "tests/faults"]
-_OTHERS = ["tests/http", "tests/serve", "tests/client", "tests/cli", "tests/test_pytest_plugin.py"]
+_SERVER = ["tests/platforms/test_connections.py", "tests/platforms/test_tick.py", "tests/faults", "tests/serve"]
+_OTHERS = ["tests/http", "tests/client", "tests/cli", "tests/test_pytest_plugin.py"]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def find_blocks() -> list[Block]:
 
 COMMANDS = "tests/tools/docs/test_commands.py::test_documented_shell_line_runs"
 README = "tests/test_readme.py::test_every_python_example_prints_output"
+POWERSHELL = "tests/test_readme.py::test_powershell_sends_request_of_first_example"
 EXAMPLES = "tests/test_examples.py::test_client_page_examples_pass"
 STEPS = "tests/tools/docs/test_pages.py::test_tutorial_steps_work"
 SERVED = "tests/tools/docs/test_pages.py::test_documented_scenario_loads"
@@ -41,7 +42,7 @@ OFFLINE = "tests/tools/docs/test_offline.py::test_tutorial_runs_from_service_to_
 RUN_BY = [  # page, language, how it begins (empty: all of the page); the test that runs it
     ("README.md", "", "pip install .", COMMANDS),
     ("README.md", "", "curl ", "tests/test_readme.py::test_first_example_works"),
-    ("README.md", "powershell", "Invoke-RestMethod", "tests/test_readme.py::test_powershell_sends_request_of_first_example"),
+    ("README.md", "powershell", "Invoke-RestMethod", POWERSHELL),
     ("README.md", "python", "from openai", README),
     ("README.md", "yaml", "# yaml-language-server", "tests/test_readme.py::test_every_scenario_is_served"),
     ("README.md", "", "scenarios/slow.yaml:", MISTAKE),
