@@ -34,14 +34,14 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Found:
             found.lost.append(f"{place}: the response is compressed in a way that cannot be read")
             continue
         status = response.get("status") or {}
-        exchange = _build(place, found, str(request.get("uri", "")), vendor)
+        exchange = build_exchange(place, found, str(request.get("uri", "")), vendor)
         if exchange is None:
             continue
         exchange.method = str(request.get("method", "GET"))
         exchange.request_headers = drop_framing(_read_vcr_headers(request.get("headers")))
         exchange.request_body = _read_vcr_body(request.get("body"))
         exchange.status, exchange.reason = int(status.get("code", 200)), str(status.get("message") or "")
-        _finish(exchange, headers, body, 0.0, 0.0)
+        finish_exchange(exchange, headers, body, 0.0, 0.0)
         streams += exchange.is_streamed
         found.exchanges.append(exchange)
     if streams:
@@ -49,7 +49,8 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Found:
     return found
 
 
-def _build(place: str, found: Found, url: str, vendor: str) -> Exchange | None:
+def build_exchange(place: str, found: Found, url: str, vendor: str) -> Exchange | None:
+    """Return the exchange of a URL, to be filled; ``None`` if nothing says whose service it is, which is listed."""
     name = vendor or find_vendor(url)
     if not name:
         found.lost.append(f"{place}: neither host nor path of {url.partition('?')[0]} says whose it is; use --vendor")
@@ -57,7 +58,8 @@ def _build(place: str, found: Found, url: str, vendor: str) -> Exchange | None:
     return Exchange(vendor=name, method="", target=find_target(url, name))
 
 
-def _finish(exchange: Exchange, headers: Headers, body: bytes, offset: float, ended: float) -> None:
+def finish_exchange(exchange: Exchange, headers: Headers, body: bytes, offset: float, ended: float) -> None:
+    """Set the headers and the body of a response that came whole."""
     exchange.headers = drop_framing(headers)
     exchange.offset, exchange.ended, exchange.ending = offset, ended, "whole"
     exchange.writes = cut_body(body, exchange.headers, offset)
@@ -121,7 +123,7 @@ def read_har(value: JSON, file: str, vendor: str) -> Found:
         if str(request.get("method")) in ("OPTIONS", "CONNECT"):
             found.lost.append(f"{place}: {request.get('method')} is of the browser, not of the service")
             continue
-        exchange = _build(place, found, str(request.get("url", "")), vendor or str(entry.get("_vendor") or ""))
+        exchange = build_exchange(place, found, str(request.get("url", "")), vendor or str(entry.get("_vendor") or ""))
         if exchange is None:
             continue
         exchange.method = str(request.get("method", "GET"))
@@ -151,7 +153,7 @@ def _read_har_response(exchange: Exchange, entry: Object, response: Object, plac
     if not body and isinstance(size := content.get("size"), int) and size > 0:
         found.lost.append(f"{place}: the file has no body of the response, of {size} bytes")
     headers = tuple(pair for pair in _read_har_headers(response) if pair[0].lower() != "content-encoding")
-    _finish(exchange, headers, body, wait, wait + receive)
+    finish_exchange(exchange, headers, body, wait, wait + receive)
 
 
 def _read_seconds(value: JSON) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import yaml
@@ -11,16 +11,10 @@ import yaml
 from emulator.core.json import JSON, dump_text
 from emulator.core.os_errors import explain_file
 from emulator.imports.cassettes import read_cassette, read_har
-from emulator.imports.fixtures import (
-    is_aimock,
-    is_llmposter,
-    is_mockserver,
-    read_aimock,
-    read_llmposter,
-    read_mockserver,
-)
+from emulator.imports.fixtures import is_aimock, is_llmposter, read_aimock, read_llmposter
 from emulator.imports.found import Found, ImportProblem, as_mapping
 from emulator.imports.logs import Batches, is_batch_line, is_litellm, read_litellm
+from emulator.imports.mockserver import is_mockserver, read_mockserver
 from emulator.recording.exchange import SUFFIX, Exchange, Write, drop_framing, format_exchange
 from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
 
@@ -28,13 +22,13 @@ _MAX_FILE = 256 * 1024**2  # bytes
 
 
 def read_files(files: Iterable[Path], vendor: str = "") -> Found:
-    """Read files in any of the formats; requests and results of batches may stand in different ones.
+    """Read files and folders in any of the formats; requests and results of batches may stand in different ones.
 
     Raises:
         ImportProblem: a file cannot be read, or is in none of the formats.
     """
     found, batches = Found(), Batches()
-    for file in files:
+    for file in _list_files(files):
         try:
             if file.stat().st_size > _MAX_FILE:
                 raise ImportProblem(f"{file}: more than {_MAX_FILE // 1024**2} MiB")
@@ -45,6 +39,15 @@ def read_files(files: Iterable[Path], vendor: str = "") -> Found:
             raise ImportProblem(f"{file}: not UTF-8, or nested too deeply") from None
     found.add(batches.join(vendor))
     return found
+
+
+def _list_files(files: Iterable[Path]) -> Iterator[Path]:
+    """Yield files, and those of folders in the order of their names."""
+    for file in files:
+        if file.is_dir():
+            yield from sorted(each for each in file.rglob("*") if each.is_file() and not each.name.startswith("."))
+        else:
+            yield file
 
 
 def _read(text: str, file: Path, vendor: str, batches: Batches) -> Found:

@@ -1,19 +1,17 @@
-"""Read fixtures with matchers as rules: aimock, MockServer, llmposter.
+"""Read fixtures with matchers as rules: aimock, llmposter.
 
-Sources: aimock, ``skills/write-fixtures/SKILL.md``; llmposter, ``docs/fixtures.md``; MockServer, its OpenAPI document
-(``Expectation``, ``HttpRequest``, ``HttpResponse``, ``HttpError``, ``Times``).
+Sources: aimock 1.43, ``skills/write-fixtures/SKILL.md``, ``src/types.ts`` (``FixtureFileEntry``) and
+``src/router.ts``; llmposter 0.5, ``docs/fixtures.md``.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 
 from emulator.core.json import JSON, Object, dump_text
 from emulator.imports.found import Found, as_items, as_mapping
-from emulator.recording.content import read_whole
+from emulator.recording.content import read_counts
 
 _KINDS: Mapping[int, str] = {
     400: "invalid_request",
@@ -44,7 +42,7 @@ def _milliseconds(value: JSON) -> str:
     return f"{float(value):g}ms" if isinstance(value, int | float) else "0ms"
 
 
-def _error(status: int, message: JSON, body: JSON = None) -> Object:
+def build_error(status: int, message: JSON, body: JSON = None) -> Object:
     error: Object = {"kind": _KINDS.get(status, "internal"), "status": status}
     if message:
         error["message"] = str(message)
@@ -73,7 +71,7 @@ def _read_tool_calls(calls: JSON) -> list[JSON]:
     return rows
 
 
-class _Names:
+class RuleNames:
     """Unique names of rules."""
 
     def __init__(self, source: str) -> None:
@@ -83,7 +81,7 @@ class _Names:
         return f"{self._source} {number}"
 
 
-def _finish(rule: Object, when: Object, found: Found, place: str) -> None:
+def add_rule(rule: Object, when: Object, found: Found, place: str) -> None:
     """Add a rule that does something; its conditions come first."""
     if not rule.keys() & {"reply", "error", "faults", "latency"}:
         found.lost.append(f"{place}: nothing of its response can be carried over")
@@ -113,7 +111,7 @@ def is_aimock(value: JSON) -> bool:
 def read_aimock(value: JSON, file: str) -> Found:
     """Read aimock's fixtures as rules."""
     found = Found()
-    names = _Names(file)
+    names = RuleNames(file)
     sequences: dict[str, int] = {}
     for number, fixture in enumerate(map(as_mapping, as_items(as_mapping(value).get("fixtures")))):
         place = f"{file}: fixtures[{number}]"
@@ -124,6 +122,7 @@ def read_aimock(value: JSON, file: str) -> Found:
         rule: Object = {"name": names.name(number)}
         match = as_mapping(fixture.get("match"))
         when = _read_aimock_match(match, lose)
+        _read_turn(match, when, lose)
         index = match.get("sequenceIndex")
         if isinstance(index, int):
             key = dump_text(when)
@@ -132,7 +131,7 @@ def read_aimock(value: JSON, file: str) -> Found:
             sequences[key] += 1
         _read_aimock_response(as_mapping(fixture.get("response")), rule, lose)
         _read_aimock_timing(fixture, rule, lose)
-        _finish(rule, when, found, place)
+        add_rule(rule, when, found, place)
     return found
 
 
@@ -143,6 +142,9 @@ _COMPARED: Mapping[str, str] = {  # fields of a match that are compared as a par
     "toolResultContains": "tool_result",
 }
 _EQUAL: Mapping[str, str] = {"toolName": "tools", "model": "body.model", "responseFormat": "body.response_format.type"}
+_REPLIED = frozenset(
+    {"embedding", "reasoning", "content", "toolCalls", "blocks", "finishReason", "status", "usage", "model", "id"}
+)
 _TASKS: Mapping[JSON, str] = {"chat": "chat", "embedding": "embeddings"}
 
 
@@ -155,15 +157,27 @@ def _read_aimock_match(match: Object, lose: Lose) -> Object:
             when[_EQUAL[key]] = value
         elif key == "endpoint" and isinstance(value, str) and value in _TASKS:
             when["task"] = _TASKS[value]
-        elif key != "sequenceIndex":
+        elif key not in ("sequenceIndex", "turnIndex", "hasToolResult"):
             lose(f"match.{key}: no condition compares it")
     return when
 
 
+def _read_turn(match: Object, when: Object, lose: Lose) -> None:
+    """Carry over where in a conversation a fixture applies.
+
+    A ``turnIndex`` of 0, which every recording has, tells nothing apart: aimock prefers it, but does not require it.
+    """
+    if isinstance(has_result := match.get("hasToolResult"), bool):
+        last: Object = {"messages.last.role": "tool"}
+        when.update(last if has_result else {"not": last})
+    if isinstance(turn := match.get("turnIndex"), int) and turn:
+        when["turn"] = turn + 1
+        lose("match.turnIndex: counted in messages of the user, not of the assistant")
+
+
 def _read_aimock_response(response: Object, rule: Object, lose: Lose) -> None:
     if "error" in response:
-        status = response.get("status")
-        rule["error"] = _error(status if isinstance(status, int) else 500, as_mapping(response["error"]).get("message"))
+        _read_aimock_error(response, rule, lose)
         return
     reply: Object = {key: response[key] for key in ("embedding", "reasoning") if key in response}
     if "content" in response:
@@ -173,12 +187,21 @@ def _read_aimock_response(response: Object, rule: Object, lose: Lose) -> None:
         reply["tool_calls"] = _read_tool_calls(response["toolCalls"])
     if "blocks" in response:
         _read_blocks(as_items(response["blocks"]), reply, lose)
-    if reply and response.get("finishReason") in _REASONS:
-        reply["finish_reason"] = _REASONS[str(response["finishReason"])]
-    for key in response.keys() - {"embedding", "reasoning", "content", "toolCalls", "blocks", "finishReason", "status"}:
-        lose(f"response.{key}: no reply has it")
     if reply:
-        rule["reply"] = reply
+        if response.get("finishReason") in _REASONS:
+            reply["finish_reason"] = _REASONS[str(response["finishReason"])]
+        usage = read_counts(response)
+        rule["reply"] = {**reply, "usage": dict(usage)} if usage else reply
+    for key in response.keys() - _REPLIED:
+        lose(f"response.{key}: no reply has it")
+
+
+def _read_aimock_error(response: Object, rule: Object, lose: Lose) -> None:
+    status, error = response.get("status"), as_mapping(response["error"])
+    rule["error"] = build_error(status if isinstance(status, int) else 500, error.get("message"))
+    others = ", ".join(sorted(error.keys() - {"message"}))
+    if others:
+        lose(f"response.error: its {others} are those of the vendor")
 
 
 def _read_blocks(blocks: list[JSON], reply: Object, lose: Lose) -> None:
@@ -199,13 +222,26 @@ def _read_aimock_timing(fixture: Object, rule: Object, lose: Lose) -> None:
             rule["latency"] = {"itl": _milliseconds(value)}
         elif key == "streamingProfile":
             rule["latency"] = _read_profile(as_mapping(value))
+        elif key == "recordedTimings":
+            rule["latency"] = _read_timings(as_mapping(value))
         elif key == "truncateAfterChunks" and isinstance(value, int):
             faults.append({"type": "disconnect", "after_tokens": value})
             lose("truncateAfterChunks: counted in tokens, not in chunks")
-        elif key not in ("match", "response"):
+        elif key not in ("match", "response", "metadata"):
             lose(f"{key}: there is nothing like it")
     if faults:
         rule["faults"] = faults
+
+
+def _read_timings(timings: Object) -> Object:
+    """Return the latency of a recorded stream: its time to the first chunk, and the quantiles of the gaps."""
+    latency: Object = {"ttft": _milliseconds(timings.get("ttftMs"))}
+    gaps = sorted(gap for gap in as_items(timings.get("interChunkDelaysMs")) if isinstance(gap, int | float))
+    if len(gaps) > 1:
+        points = {percent: gaps[round((len(gaps) - 1) * percent / 100)] for percent in (0, 25, 50, 75, 100)}
+        quantiles: Object = {f"p{percent}": _milliseconds(gap) for percent, gap in points.items()}
+        latency["itl"] = {"type": "empirical", "quantiles": quantiles}
+    return latency
 
 
 def _read_profile(profile: Object) -> Object:
@@ -230,8 +266,9 @@ def is_llmposter(value: JSON) -> bool:
 def read_llmposter(value: JSON, file: str) -> Found:
     """Read llmposter's fixtures as rules."""
     found = Found()
-    names = _Names(file)
-    for number, fixture in enumerate(map(as_mapping, as_items(as_mapping(value).get("fixtures")))):
+    names = RuleNames(file)
+    fixtures = enumerate(map(as_mapping, as_items(as_mapping(value).get("fixtures"))))
+    for number, fixture in sorted(fixtures, key=lambda item: -_read_priority(item[1])):
         place = f"{file}: fixtures[{number}]"
 
         def lose(what: str, place: str = place) -> None:
@@ -240,8 +277,13 @@ def read_llmposter(value: JSON, file: str) -> Found:
         rule: Object = {"name": names.name(number)}
         when = _read_llmposter_match(as_mapping(fixture.get("match")), lose)
         _read_llmposter_outcome(fixture, rule, lose)
-        _finish(rule, when, found, place)
+        add_rule(rule, when, found, place)
     return found
+
+
+def _read_priority(fixture: Object) -> float:
+    priority = fixture.get("priority")
+    return priority if isinstance(priority, int | float) else 0
 
 
 def _read_text(value: JSON) -> JSON:
@@ -280,9 +322,9 @@ def _read_llmposter_outcome(fixture: Object, rule: Object, lose: Lose) -> None:
     error = as_mapping(fixture.get("error"))
     if error:
         status = error.get("status")
-        rule["error"] = _error(status if isinstance(status, int) else 500, error.get("message"))
+        rule["error"] = build_error(status if isinstance(status, int) else 500, error.get("message"))
     _read_llmposter_faults(fixture, rule, lose)
-    for key in fixture.keys() - {"match", "response", "error", "refusal", "failure", "streaming"}:
+    for key in fixture.keys() - {"match", "response", "error", "refusal", "failure", "streaming", "priority"}:
         lose(f"{key}: there is nothing like it")
 
 
@@ -305,128 +347,3 @@ def _read_llmposter_faults(fixture: Object, rule: Object, lose: Lose) -> None:
         lose(f"streaming.{key}: there is nothing like it")
     rule |= {"latency": latency} if latency else {}
     rule |= {"faults": faults} if faults else {}
-
-
-# MockServer
-
-
-def is_mockserver(value: JSON) -> bool:
-    """Return whether a document has MockServer's expectations."""
-    items = as_items(value) or ([value] if isinstance(value, dict) else [])
-    return bool(items) and all("httpRequest" in as_mapping(item) for item in items)
-
-
-def read_mockserver(value: JSON, file: str, vendor: str) -> Found:
-    """Read MockServer's expectations as rules."""
-    found = Found()
-    names = _Names(file)
-    items = as_items(value) or [value]
-    for number, expectation in enumerate(map(as_mapping, items)):
-        place = f"{file}: [{number}]"
-
-        def lose(what: str, place: str = place) -> None:
-            found.lost.append(f"{place}: {what}")
-
-        rule: Object = {"name": names.name(number)}
-        times = as_mapping(expectation.get("times"))
-        if isinstance(left := times.get("remainingTimes"), int) and not times.get("unlimited"):
-            rule["times"] = {"first": left}
-        when = _read_mock_request(as_mapping(expectation.get("httpRequest")), lose)
-        if vendor:
-            when = {"vendor": vendor, **when}
-        _read_mock_outcome(expectation, rule, lose)
-        _finish(rule, when, found, place)
-    return found
-
-
-def _read_mock_request(request: Object, lose: Lose) -> Object:
-    when: Object = {}
-    for key, value in request.items():
-        if key == "path" and isinstance(value, str):
-            when["endpoint"] = re.sub(r"\.\*", "*", value)
-        elif key == "headers":
-            _read_mock_headers(value, when, lose)
-        elif key == "body":
-            _read_mock_body(value, when, lose)
-        elif key != "method":
-            lose(f"httpRequest.{key}: no condition compares it")
-    return when
-
-
-def _read_mock_headers(value: JSON, when: Object, lose: Lose) -> None:
-    if isinstance(value, dict):
-        for name, texts in value.items():
-            first = texts[0] if isinstance(texts, list) and texts else texts
-            when[f"header.{str(name).lower()}"] = {"regex": f"^(?:{first})$"}
-    elif value:
-        lose("httpRequest.headers: expected a mapping")
-
-
-def _read_mock_body(value: JSON, when: Object, lose: Lose) -> None:
-    """Carry over the members of a JSON body; MockServer's default compares only those that are named."""
-    body = as_mapping(value)
-    given: JSON = body.get("json", value) if body.get("type") == "JSON" or "json" in body else value
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except ValueError:
-            lose("httpRequest.body: no condition compares its text")
-            return
-    if not isinstance(given, dict) or body.get("type", "JSON") != "JSON":
-        lose(f"httpRequest.body: no condition compares {body.get('type') or 'it'}")
-        return
-    for path, leaf in _list_leaves(given, "body"):
-        when[path] = leaf
-
-
-def _list_leaves(value: JSON, path: str) -> list[tuple[str, JSON]]:
-    if isinstance(value, dict):
-        return [row for key, item in value.items() for row in _list_leaves(item, f"{path}.{key}")]
-    if isinstance(value, list):
-        return [row for number, item in enumerate(value) for row in _list_leaves(item, f"{path}[{number}]")]
-    return [(path, value)]
-
-
-def _read_mock_outcome(expectation: Object, rule: Object, lose: Lose) -> None:
-    response = as_mapping(expectation.get("httpResponse"))
-    if response:
-        _read_mock_response(response, rule, lose)
-    if as_mapping(expectation.get("httpError")).get("dropConnection"):
-        rule["faults"] = [{"type": "disconnect"}]
-    for key in expectation.keys() - {
-        "httpRequest",
-        "httpResponse",
-        "httpError",
-        "times",
-        "id",
-        "timeToLive",
-        "priority",
-    }:
-        lose(f"{key}: there is nothing like it")
-
-
-def _read_mock_response(response: Object, rule: Object, lose: Lose) -> None:
-    status = response.get("statusCode", 200)
-    body = response.get("body")
-    if isinstance(body, dict) and ("json" in body or "string" in body):
-        body = body.get("json", body.get("string"))
-    if isinstance(body, str):
-        with suppress(ValueError):
-            body = json.loads(body)
-    if isinstance(status, int) and status >= 400:
-        rule["error"] = _error(status, None, body)
-    else:
-        _read_mock_answer(body, rule, lose)
-    delay = as_mapping(response.get("delay"))
-    if isinstance(delay.get("value"), int | float):
-        units = {"MILLISECONDS": "ms", "SECONDS": "s", "MINUTES": "m", "MICROSECONDS": "us"}
-        rule["latency"] = {"ttft": f"{delay['value']:g}{units.get(str(delay.get('timeUnit')), 'ms')}"}
-
-
-def _read_mock_answer(body: JSON, rule: Object, lose: Lose) -> None:
-    text = (
-        read_whole(dump_text(body).encode()).text if isinstance(body, dict) else body if isinstance(body, str) else ""
-    )
-    if text:
-        rule["reply"] = {"text": text}
-        lose("httpResponse: its text is carried over; the rest is the vendor's format")

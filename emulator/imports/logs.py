@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from emulator.core.json import JSON, Object, dump_json
+from emulator.core.json import JSON, Object, dump_json, parse_json
 from emulator.imports.found import Found, as_items, as_mapping
 from emulator.imports.vendors import OPENAI_PATHS, find_target, find_vendor
 from emulator.recording.exchange import Exchange, Write
@@ -58,7 +58,10 @@ def read_litellm(lines: list[tuple[int, JSON]], file: str, vendor: str) -> Found
 def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: Found) -> Exchange:
     asked = "input" if path in ("/embeddings", "/responses") else "prompt" if path == "/completions" else "messages"
     parameters = as_mapping(line.get("model_parameters"))
-    body: Object = {"model": str(line.get("model", "")).rpartition("/")[2], asked: line.get("messages")}
+    messages = line.get("messages")
+    if path == "/embeddings":  # LiteLLM logs the inputs as messages of a user
+        messages = [as_mapping(each).get("content", each) for each in as_items(messages)] or messages
+    body: Object = {"model": str(line.get("model", "")).rpartition("/")[2], asked: messages}
     body |= {key: value for key, value in parameters.items() if key not in _NOT_SENT}
     if line.get("stream"):
         body["stream"] = True
@@ -94,8 +97,16 @@ def _set_failure(exchange: Exchange, line: Object, place: str, found: Found) -> 
     exchange.status = int(code) if code.isdigit() else 500
     exchange.reason = ""
     text = str(about.get("error_message") or line.get("error_str") or "")
+    start = text.find("{")
+    try:
+        body = parse_json(text[start:].encode()) if start >= 0 else None
+    except ValueError:
+        body = None
+    if isinstance(body, dict):  # most providers' errors end with the body
+        exchange.writes = (Write(exchange.ended, dump_json(body)),)
+        return
     exchange.writes = (Write(exchange.ended, dump_json({"error": {"message": text}})),)
-    found.lost.append(f"{place}: LiteLLM logs the words of an error, not its body")
+    found.lost.append(f"{place}: LiteLLM logs the words of this error, not its body")
 
 
 def _set_stream(exchange: Exchange, response: Object) -> None:

@@ -92,12 +92,18 @@ def build_ask(operation: str, model: str, body: bytes) -> Ask:
     return Ask(
         operation,
         {
-            "prompt": _canonical({name: members[name] for name in _PROMPT & members.keys()}),
+            "prompt": _canonical({name: _unwrap(name, members[name]) for name in _PROMPT & members.keys()}),
             "model": named,
             "tools": _canonical({name: members[name] for name in _TOOLS & members.keys()}),
             "parameters": _canonical({name: members[name] for name in others}),
         },
     )
+
+
+def _unwrap(name: str, value: JSON) -> JSON:
+    """Return the text of a list of one; clients differ in how they send a single input."""
+    is_one = name == "input" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
+    return value[0] if is_one and isinstance(value, list) else value
 
 
 def _canonical(value: JSON) -> str:

@@ -208,11 +208,15 @@ MOCKSERVER = [
                     "when": {"prompt": {"contains": "busy"}},
                     "error": {"kind": "rate_limited", "status": 429, "message": "wait"},
                 },
-                {"when": {"prompt": {"contains": "slow"}}, "reply": {"text": "s"}, "latency": {"itl": "20ms"}},
+                {
+                    "when": {"prompt": {"contains": "slow"}, "turn": 2},
+                    "reply": {"text": "s"},
+                    "latency": {"itl": "20ms"},
+                },
                 {"when": {"prompt": {"contains": "vector"}}, "reply": {"embedding": [0.5, 0.25]}},
             ],
             [
-                "file: fixtures[4]: match.turnIndex: no condition compares it",
+                "file: fixtures[4]: match.turnIndex: counted in messages of the user, not of the assistant",
                 "file: fixtures[4]: chaos: there is nothing like it",
                 "file: fixtures[6]: response.audio: no reply has it",
                 "file: fixtures[6]: nothing of its response can be carried over",
