@@ -45,13 +45,25 @@ def write_json(report: Report) -> str:
 
 
 def write_markdown(rows: Sequence[Row]) -> str:
-    """Return a table of the cells, failures first, and how many there are of each outcome."""
-    lines = [count_outcomes(rows), ""]
-    lines += ["| call | fault | position | outcome | broken rules |", "| --- | --- | --- | --- | --- |"]
+    """Return a table of the outcomes, failures first, with the positions of each fault in one line."""
+    lines = [count_outcomes(rows), "", "| call | fault | position | outcome | broken rules |"]
+    lines.append("| --- | --- | --- | --- | --- |")
+    groups: dict[tuple[object, ...], list[Row]] = {}
     for row in sort_rows(rows):
-        broken = " ".join(row.broken).replace("|", "\\|")
-        lines.append(f"| {row.call} | {row.fault} | {row.position} | {row.outcome} | {broken} |")
+        groups.setdefault((row.call, row.fault, row.breaches), []).append(row)
+    for alike in groups.values():
+        first = min(alike, key=lambda row: len(row.like))
+        broken = _list_breaches(first).replace("|", "\\|")
+        positions = ", ".join(row.position for row in alike)
+        lines.append(f"| {first.call} | {first.fault} | {positions} | {first.outcome} | {broken} |")
     return "\n".join(lines) + "\n"
+
+
+def _list_breaches(row: Row) -> str:
+    """Return the breaches of a run, or of the rules alone where another run shows them."""
+    if not row.like or not row.broken:
+        return " ".join(row.broken)
+    return f"{', '.join(row.rules)}, as {' '.join(row.like[1:]).strip()}"
 
 
 def write_junit(rows: Sequence[Row]) -> str:

@@ -96,9 +96,14 @@ class Row:
         return f"{self.fault} {self.position}".strip()
 
     @property
+    def rules(self) -> Sequence[str]:
+        """Return the names of the broken rules."""
+        return sorted(text.partition(":")[0] for text in self.broken)
+
+    @property
     def breaches(self) -> tuple[str, tuple[str, ...]]:
         """Return what is equal for outcomes that are alike: the outcome and the broken rules."""
-        return self.outcome, tuple(sorted(text.partition(":")[0] for text in self.broken))
+        return self.outcome, tuple(self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,8 @@ class Sweep:
         if base.ended.exit:
             raise SweepError(f"without a fault the command exits with {base.ended.exit}:\n{base.ended.said}")
         if not classes:
-            raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered")
+            where = f"it finds the URLs in the variables that `emulator env {options.vendors[-1]}` prints"
+            raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
         return Learnt(base, document if options.base and isinstance(document, dict) else {}, classes)
 
     def plan(self, learnt: Learnt) -> Plan:
@@ -211,7 +217,9 @@ class Sweep:
         variables = {name: text for vendor in self._options.vendors for name, text in client.env(vendor).items()}
         ended = self._runner.run(variables, limit)
         seconds = time.monotonic() - began
-        return Run(ended, seconds, {row.rule: row.sentence for row in client.verdict().broken})
+        broken = client.verdict().broken
+        numbers = {str(call.seq): at for at, call in enumerate(client.requests(), 1)} if broken else {}
+        return Run(ended, seconds, {row.rule: _renumber(row.sentence, numbers) for row in broken})
 
     def _probe(self, call: CallClass, cells: Sequence[Cell]) -> Answer:
         with self._session("instant") as client:
@@ -240,6 +248,11 @@ class Sweep:
             self._known[cell.key] = row
             if is_reported(cell):
                 self._on_row(row, self.made, left)
+
+
+def _renumber(sentence: str, numbers: Mapping[str, int]) -> str:
+    """Return a sentence with numbers of calls that count those of the run, not of the server."""
+    return re.sub(r"#(\d+)", lambda found: f"#{numbers.get(found[1], found[1])}", sentence)
 
 
 def _copy(row: Row, cell: Cell, learnt: Learnt) -> Row:

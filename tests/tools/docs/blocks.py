@@ -39,6 +39,8 @@ MISTAKE = "tests/tools/docs/test_pages.py::test_documented_check_error_matches_o
 VERIFIED = "tests/tools/docs/test_pages.py::test_documented_verify_mismatch_matches_output"
 RECIPES = "tests/tools/docs/test_recipes.py::"
 OFFLINE = "tests/tools/docs/test_offline.py::test_tutorial_runs_from_service_to_suite"
+RESILIENCE = "tests/tools/docs/test_resilience.py::test_first_sweep_shows_the_documented_failures"
+MENDED = "tests/tools/docs/test_resilience.py::test_mended_client_survives"
 RUN_BY = [  # page, language, how it begins (empty: all of the page); the test that runs it
     ("README.md", "", "pip install .", COMMANDS),
     ("README.md", "", "curl ", "tests/test_readme.py::test_first_example_works"),
@@ -79,6 +81,11 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("offline.md", "sh", "", OFFLINE),
     ("offline.md", "python", "", OFFLINE),
     ("offline.md", "yaml", "", OFFLINE),
+    ("resilience.md", "python", "# the mended app.py", MENDED),
+    ("resilience.md", "python", "# app.py", RESILIENCE),
+    ("resilience.md", "python", "# test_app.py", RESILIENCE),
+    ("resilience.md", "sh", "", RESILIENCE),
+    ("resilience.md", "text", "", RESILIENCE),
     ("recording.md", "text", "exchange 1", "tests/recording/test_exchange.py::test_documented_file_is_an_exchange"),
     ("replicas.md", "console", "", COMMANDS),
     ("scenarios.md", "yaml", "", SERVED),
