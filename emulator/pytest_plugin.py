@@ -316,7 +316,8 @@ def _plan_mode(item: pytest.Item, mode: str, folder: Path) -> ModePlan:
     try:
         return plan_mode(item.config.getoption("--emulator-record") or mode, folder)
     except ValueError as error:
-        pytest.fail(str(error), pytrace=False)
+        text = str(error)
+    pytest.fail(text, pytrace=False)
 
 
 def _require_recorder(server: EmulatorClient, item: pytest.Item) -> LocalEmulator:
@@ -338,7 +339,10 @@ def _load_scenario(client: EmulatorClient, item: pytest.Item, keys: dict[str, Va
     try:
         _load_markers(client, item, keys)
     except (EmulatorError, ScenarioError) as error:
-        pytest.fail(str(error), pytrace=False)
+        text = str(error)
+    else:
+        return
+    pytest.fail(text, pytrace=False)  # outside the handler: pytest prints the error that it handled too
 
 
 def _load_markers(client: EmulatorClient, item: pytest.Item, keys: dict[str, Value]) -> None:

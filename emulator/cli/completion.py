@@ -49,7 +49,7 @@ def _read_verb(name: str, text: str, verb: argparse.ArgumentParser) -> Verb:
     flags: list[Flag] = []
     values: list[str] = []
     for action in verb._actions:
-        choices = tuple(map(str, action.choices or ()))
+        choices = tuple(map(str, action.choices or _list_known(action.option_strings)))
         if action.option_strings:
             flags.append(
                 Flag(tuple(action.option_strings), (action.help or "").partition(" [")[0], action.nargs != 0, choices)
@@ -57,6 +57,15 @@ def _read_verb(name: str, text: str, verb: argparse.ArgumentParser) -> Verb:
         else:
             values += choices
     return Verb(name, text, tuple(flags), tuple(values))
+
+
+def _list_known(names: Sequence[str]) -> Sequence[str]:
+    """Return values to offer for a flag that takes others too: of ``--scenario`` the bundled ones."""
+    if "--scenario" not in names:
+        return ()
+    from emulator.scenario.load import find_bundled, find_files  # slow to import
+
+    return [path.stem for path in find_files(find_bundled())]
 
 
 def _values_of_flags(verbs: Sequence[Verb]) -> dict[str, str]:

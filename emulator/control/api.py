@@ -244,7 +244,8 @@ async def _stay() -> None:
 
 
 def _json(value: BaseModel | bytes, status: int = 200) -> Response:
-    return Response(status, value if isinstance(value, bytes) else models.dump_model(value).encode())
+    body = value if isinstance(value, bytes) else models.dump_model(value).encode()
+    return Response(status, body + b"\n")  # a terminal's next line begins after it
 
 
 def _read_query(http: IncomingRequest, route: Route) -> BaseModel:
@@ -256,10 +257,8 @@ def _read_query(http: IncomingRequest, route: Route) -> BaseModel:
     try:
         return route.query.model_validate(dict(pairs))
     except ValidationError as error:
-        known = ", ".join(route.query.model_fields) or "none"
         said = _describe(error, dict(pairs), route.query)
-        detail = said if "there are " in said else f"{said}. Known parameters: {known}"
-        raise ProblemError(400, "Bad query", detail) from None
+        raise ProblemError(400, "Bad query", said if route.query.model_fields else f"{said}; there are none") from None
 
 
 def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:

@@ -17,7 +17,7 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     """Build the response of a problem; ``Connection: close`` among ``headers`` closes the connection."""
     pairs = dict(headers or {})
     close = pairs.pop("Connection", "") == "close"
-    body = dump_model(problem, exclude_none=True).encode()
+    body = dump_model(problem, exclude_none=True).encode() + b"\n"
     return Response(problem.status, body, (*pairs.items(), ("Content-Type", "application/problem+json")), close=close)
 
 

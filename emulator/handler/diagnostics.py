@@ -130,7 +130,9 @@ def _compute_wait(charge: Charge, balance: Balance) -> float | None:
 def describe_limit(charge: Charge, balance: Balance) -> str:
     """``limits[0] refuses: 400 output tokens asked, 60 of 4000 left, enough in 12.5 s``."""
     quota = charge.quota
-    unit = "calls at once" if quota.unit == "concurrency" else quota.unit.replace("_", " ")
+    unit = quota.unit.replace("concurrency", "calls").replace("_", " ")
+    unit = unit.removesuffix("s") if charge.cost == 1 else unit
+    unit += " at once" if quota.unit == "concurrency" else ""
     if charge.cost > quota.amount:
         return f"{quota.name} can never be met: {charge.cost} {unit} asked, there are {quota.amount} in all"
     wait = _compute_wait(charge, balance)

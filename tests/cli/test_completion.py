@@ -99,6 +99,7 @@ def complete(shell: str, line: str, folder: Path) -> list[str]:
         pytest.param("emulator serve --log-format j", ["json"], id="the value of a flag"),
         pytest.param("emulator completion f", ["fish"], id="a shell"),
         pytest.param("emulator check --st", ["--strict"], id="a flag without a value"),
+        pytest.param("emulator serve --scenario tok", ["token-quota"], id="a bundled scenario"),
     ],
 )
 def test_completion_offers_matching_words(shell: str, line: str, offered: list[str], tmp_path: Path) -> None:

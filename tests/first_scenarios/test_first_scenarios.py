@@ -82,7 +82,7 @@ def test_a(asker: Asker) -> None:
     assert (status, headers["Retry-After"]) == (429, "20")
     refused = asker.session.last()
     assert refused.limits[0].limit == "calls a minute"
-    assert refused.summary.startswith("calls a minute refuses: 1 requests asked, 0 of 3 left")
+    assert refused.summary.startswith("calls a minute refuses: 1 request asked, 0 of 3 left")
     assert asker.chat("Hi", "dapi-two")[0] == 200
     status, headers, _ = asker.chat("Hi", "dapi-two", max_tokens=1000)
     assert (status, "Retry-After" in headers) == (429, False)

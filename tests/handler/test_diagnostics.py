@@ -154,7 +154,7 @@ async def test_hint_for_missing_deployment(start: Start, target: str, body: JSON
         pytest.param(
             "unit: requests, amount: 1, window: 60s",
             3,
-            "limits[0] refuses: 1 requests asked, 0 of 1 left, enough in 60 s",
+            "limits[0] refuses: 1 request asked, 0 of 1 left, enough in 60 s",
             id="requests",
         ),
         pytest.param(
@@ -184,7 +184,7 @@ async def test_entry_lists_every_exceeded_limit(start: Start) -> None:
     assert says == "limits[1] can never be met: 3 output tokens asked, there are 2 in all"
     await running.ask("toy", "/chat", {"prompt": "one", "max": 1}, headers=KEY)
     assert (await hint(running, "toy", "/chat", {"prompt": "one", "max": 3})).startswith(
-        "limits[0] refuses: 1 requests"
+        "limits[0] refuses: 1 request asked"
     )
     *_, entry = running.built.journal
     assert [(limit.limit, limit.wait) for limit in entry.limits] == [("limits[0]", 60.0), ("limits[1]", None)]

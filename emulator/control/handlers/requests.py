@@ -79,7 +79,7 @@ async def _write_each(
     async for call in cooperative(calls):
         yield comma + models.dump_model(show(call))
         comma = ","
-    yield f'],"total":{total}}}'
+    yield f'],"total":{total}}}\n'
 
 
 def show_short(call: JournalItem) -> models.RequestEntry:
