@@ -181,7 +181,7 @@ class Limits(ResponseModel):
 
 class RuleHits(ResponseModel):
     name: str
-    hits: int = Field(description="Calls in the journal that it took.")
+    hits: int = Field(description="Calls that it took: those in the journal, and open ones.")
     last: str | None = Field(description="Id of the latest of them.")
     draw: float | None = Field(description="What was last drawn for its probability, whether it took the call or not.")
     nearest: int = Field(description="Unmatched calls of the latest 100 that it came nearest to.")

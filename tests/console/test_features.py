@@ -127,6 +127,9 @@ def test_open_calls_stand_above_the_list(look: Open) -> None:
         with asking(client, 2):
             page.locator("#open-calls li", has_text="Hello").nth(1).wait_for()
             assert page.locator("#open-calls li").first.inner_text().startswith("open")
+            page.set_viewport_size({"width": 390, "height": 800})
+            box, head = page.locator("#list").bounding_box(), page.get_by_label("Sort by result").bounding_box()
+            assert head["x"] + head["width"] <= box["x"] + box["width"] <= 390
         page.locator("#open-calls:empty").wait_for(state="attached")
         page.locator("#found", has_text="2 of 2").wait_for()
         page.close()

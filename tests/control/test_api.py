@@ -408,7 +408,7 @@ async def test_request_that_asks_for_its_fault_is_explained(start: Start) -> Non
 
 @pytest.mark.covers("language/control plane", "GET /open")
 async def test_open_calls_are_listed_until_they_end(start: Start) -> None:
-    running = await start("latency: {ttft: 2s}\n", vendors=[TOY])
+    running = await start("rules: [{name: slow, latency: {ttft: 2s}}]\n", vendors=[TOY])
     asked = asyncio.create_task(running.ask("toy", "/chat", {"prompt": "Hello", "max": 3}, headers={"x-key": "k"}))
     while not (found := (await control(running, "GET", "/open")).json())["total"]:
         await asyncio.sleep(0)
@@ -417,6 +417,7 @@ async def test_open_calls_are_listed_until_they_end(start: Start) -> None:
     await control(running, "POST", "/clock", {"advance": "1s"})
     assert (await control(running, "GET", "/open")).json()["calls"][0]["elapsed"] == 1.0
     assert (await control(running, "GET", "/open?session=other")).json()["total"] == 0
+    assert [rule["hits"] for rule in (await control(running, "GET", "/rules")).json()["rules"]] == [1]
     await control(running, "POST", "/clock", {"advance": "9s"})
     assert (await asked).status == 200
     assert (await control(running, "GET", "/open")).json() == {"calls": [], "total": 0}

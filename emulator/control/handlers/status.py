@@ -82,6 +82,7 @@ class StatusHandlers:
             rule = call.without_payload().rule
             hits[rule] += 1
             last[rule] = call.id
+        hits.update(call.rule for call in (await self.list_open(query, b"", "")).calls)
         latest = islice(reversed(calls), _LATEST if rules else 0)
         asked = [(entry := call.load(), entry.explain()) for call in latest]
         nearest = Counter(_name_nearest(verdicts) for entry, verdicts in asked if entry.rule is None)
