@@ -75,6 +75,9 @@ class Tokenizer(Protocol):
         A token that completes no character has ``""``; the token that completes a character has the whole of it.
         """
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return start and stop of the characters of each token, in bytes; the tokens of one character all have its."""
+
     def count(self, text: str) -> int:
         """Return ``len(encode(text))``, faster."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -95,6 +96,9 @@ class Backend(Protocol):
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         """Return the ids of a text without special tokens, and the text that each completes."""
 
+    def place(self, text: str) -> list[tuple[int, int]]:
+        """Return start and stop of the characters of each token of a text, in bytes."""
+
     def read(self, text: str) -> Sequence[int]:
         """Return the ids of a rendered chat template, whose special tokens count as such."""
 
@@ -123,6 +127,9 @@ class VocabularyTokenizer:
 
     def pieces(self, text: str) -> list[str]:
         return [*self._cut(text)[1]]
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        return self._backend.place(text)
 
     def count(self, text: str) -> int:
         return len(self._cut(text)[0])
@@ -157,6 +164,20 @@ def _join_bytes(parts: Iterable[bytes]) -> Iterator[str]:
         yield text
 
 
+def _place_bytes(data: bytes, sizes: Iterable[int]) -> list[tuple[int, int]]:
+    """Return start and stop of the characters that tokens of so many bytes touch."""
+    found, at = [], 0
+    for size in sizes:
+        start, stop = at, at + size
+        while 0 < start < len(data) and 0x80 <= data[start] < 0xC0:
+            start -= 1
+        while stop < len(data) and 0x80 <= data[stop] < 0xC0:
+            stop += 1
+        found.append((start, stop))
+        at += size
+    return found
+
+
 class _Tiktoken:
     """Ranks of byte sequences."""
 
@@ -170,6 +191,11 @@ class _Tiktoken:
         ranks = self._encoding.encode_ordinary(text)
         pieces = [*_join_bytes(map(self._encoding.decode_single_token_bytes, ranks))]
         return [rank + self._first for rank in ranks], pieces
+
+    def place(self, text: str) -> list[tuple[int, int]]:
+        data = text.encode("utf-8", "replace")
+        ranks = self._encoding.encode_ordinary(data.decode())
+        return _place_bytes(data, [len(self._encoding.decode_single_token_bytes(rank)) for rank in ranks])
 
     def read(self, text: str) -> Sequence[int]:
         return self.cut(text)[0]
@@ -208,6 +234,12 @@ class _HuggingFace:
             at = to
         return ids, pieces
 
+    def place(self, text: str) -> list[tuple[int, int]]:
+        text = text.encode("utf-8", "replace").decode()
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        ends = [0, *accumulate(len(character.encode()) for character in text)]
+        return [(ends[start], ends[stop]) for start, stop in encoding.offsets]
+
     def read(self, text: str) -> Sequence[int]:
         ids: Sequence[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
@@ -227,13 +259,20 @@ class _SentencePiece:
         self.eos = int(processor.eos_id())
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
-        data, at, parts = text.encode("utf-8", "replace"), 0, []
+        data = text.encode("utf-8", "replace")
+        ids, ends = self._find(data)
+        parts = (data[start:end] for start, end in pairwise([0, *ends]))
+        return ids, [*_join_bytes(parts)]
+
+    def _find(self, data: bytes) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the ids of a text and the byte where each token ends; the last one ends the text."""
         found = self._processor.encode(data.decode(), return_type="proto").pieces  # places are in bytes
-        for number, piece in enumerate(found):
-            to = len(data) if number + 1 == len(found) else max(at, piece.end)
-            parts.append(data[at:to])
-            at = to
-        return [piece.id for piece in found], [*_join_bytes(parts)]
+        ends = [*accumulate((piece.end for piece in found), max)]
+        return [piece.id for piece in found], [*ends[:-1], len(data)] if ends else []
+
+    def place(self, text: str) -> list[tuple[int, int]]:
+        data = text.encode("utf-8", "replace")
+        return _place_bytes(data, [end - start for start, end in pairwise([0, *self._find(data)[1]])])
 
     def read(self, text: str) -> Sequence[int]:
         return self.cut(text)[0]

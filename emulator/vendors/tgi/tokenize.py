@@ -3,8 +3,6 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
-from collections.abc import Iterator, Sequence
-
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.protocols.tgi import find_served, find_served_deployment
@@ -53,28 +51,12 @@ def _build_tokens(service: TgiService, text: str, *, begun: bool = False) -> lis
     tokens: list[JSON] = []
     if tokenizer.bos is not None and not begun:
         tokens.append({"id": tokenizer.bos, "text": "", "start": 0, "stop": 0})
-    position = 0
+    data, at = text.encode(), 0
     for special, part in split_prompt(text, tokenizer, framed=begun):
-        if special is None:
-            rows = zip(tokenizer.encode(part), _join_pieces(tokenizer.pieces(part)), strict=True)
-        else:
-            rows = zip((special,), ((part, True),), strict=True)
-        for token, (piece, is_last) in rows:
-            end = position + len(piece.encode())
-            tokens.append({"id": token, "text": piece, "start": position, "stop": end})
-            position = end if is_last else position
+        size = len(part.encode())
+        ids = tokenizer.encode(part) if special is None else [special]
+        for token, (start, stop) in zip(ids, tokenizer.places(part) if special is None else [(0, size)], strict=True):
+            piece = data[at + start : at + stop].decode("utf-8", "replace")
+            tokens.append({"id": token, "text": piece, "start": at + start, "stop": at + stop})
+        at += size
     return tokens
-
-
-def _join_pieces(pieces: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the text that each token is part of, and whether the token completes it.
-
-    Each of several tokens of one character has the whole character.
-    """
-    begun = 0
-    for piece in pieces:
-        if piece:
-            yield from [(piece, False)] * begun
-            yield piece, True
-        begun = 0 if piece else begun + 1
-    yield from [("", True)] * begun
