@@ -49,11 +49,16 @@ class ChatTemplate(Protocol):
 
 
 class Tokenizer(Protocol):
-    """Tokenizer of a model family."""
+    """Tokenizer of a model family.
+
+    Fields:
+        specials: texts of ``bos`` and ``eos`` in a real vocabulary; empty for a profile, whose vendors have their own.
+    """
 
     vocabulary_size: int
     bos: int | None
     eos: int
+    specials: Mapping[int, str]
 
     @property
     def render(self) -> ChatTemplate | None:

@@ -116,6 +116,7 @@ class ProfileTokenizer:
         self.vocabulary_size = profile.vocabulary_size
         self.bos = profile.bos
         self.eos = profile.eos
+        self.specials: Mapping[int, str] = {}
         contraction = _CONTRACTION if profile.contractions else ""
         self._find = re.compile(_PRE_TOKEN.format(contraction=contraction, digits=profile.digits)).findall
         self._bytes = _number_bytes(profile)

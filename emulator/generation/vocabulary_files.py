@@ -87,11 +87,13 @@ class Backend(Protocol):
 
     Fields:
         size: of the vocabulary; ``bos``, ``eos``: ids of its special tokens.
+        specials: texts of these two.
     """
 
     size: int
     bos: int | None
     eos: int
+    specials: Mapping[int, str]
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         """Return the ids of a text without special tokens, and the text that each completes."""
@@ -115,6 +117,7 @@ class VocabularyTokenizer:
     def __init__(self, profile: TokenizerProfile, backend: Backend, render: ChatTemplate | None = None) -> None:
         self.profile = profile
         self.vocabulary_size, self.bos, self.eos = backend.size, backend.bos, backend.eos
+        self.specials = backend.specials
         self.render = render
         self._backend = backend
         self._cut_short = lru(4096)(backend.cut)
@@ -181,10 +184,13 @@ def _place_bytes(data: bytes, sizes: Iterable[int]) -> list[tuple[int, int]]:
 class _Tiktoken:
     """Ranks of byte sequences."""
 
-    def __init__(self, encoding: tiktoken.Encoding, *, first: int, size: int, bos: int | None, eos: int) -> None:
+    def __init__(
+        self, encoding: tiktoken.Encoding, *, first: int, size: int, bos: tuple[int, str] | None, eos: tuple[int, str]
+    ) -> None:
         self._encoding = encoding
         self._first = first
-        self.size, self.bos, self.eos = size, bos, eos
+        self.size, self.bos, self.eos = size, bos and bos[0], eos[0]
+        self.specials: Mapping[int, str] = dict([eos] if bos is None else [bos, eos])
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         text = text.encode("utf-8", "replace").decode()
@@ -214,6 +220,8 @@ class _HuggingFace:
         self.bos = self._find(config, "bos_token", _BEGINNINGS)
         ending = self._find(config, "eos_token", _ENDINGS)
         self.eos = self.size - 1 if ending is None else ending
+        names = {id: tokenizer.id_to_token(id) for id in (self.bos, self.eos) if id is not None}
+        self.specials: Mapping[int, str] = {id: name for id, name in names.items() if name}
 
     def _find(self, config: Mapping[str, JSON], key: str, usual: Sequence[str]) -> int | None:
         given = config.get(key)
@@ -257,6 +265,8 @@ class _SentencePiece:
         self.size = int(processor.vocab_size())
         self.bos = int(processor.bos_id()) if processor.bos_id() >= 0 else None
         self.eos = int(processor.eos_id())
+        known = [id for id in (self.bos, self.eos) if id is not None and id >= 0]
+        self.specials: Mapping[int, str] = {id: processor.id_to_piece(id) for id in known}
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         data = text.encode("utf-8", "replace")
@@ -301,7 +311,7 @@ def load_packaged(name: str) -> VocabularyTokenizer:
     size, eos = _SPECIAL[name]
     ranks = _read_ranks(path.read_bytes(), path)
     encoding = _import("tiktoken").Encoding(name, pat_str=packaged.pattern, mergeable_ranks=ranks, special_tokens={})
-    backend = _Tiktoken(encoding, first=0, size=size, bos=None, eos=eos)
+    backend = _Tiktoken(encoding, first=0, size=size, bos=None, eos=(eos, "<|endoftext|>"))
     return VocabularyTokenizer(_profile(name, size, None, eos), backend)
 
 
@@ -373,7 +383,8 @@ def _open(path: Path, data: bytes, config: Mapping[str, JSON]) -> Backend:
         ranks = _read_ranks(data, path)
         encoding = _import("tiktoken").Encoding(path.name, pat_str=_LLAMA3, mergeable_ranks=ranks, special_tokens={})
         size = len(ranks) + 256  # special tokens follow; those of Llama 3 are 256
-        return _Tiktoken(encoding, first=0, size=size, bos=len(ranks), eos=len(ranks) + 9)
+        bos, eos = (len(ranks), "<|begin_of_text|>"), (len(ranks) + 9, "<|eot_id|>")
+        return _Tiktoken(encoding, first=0, size=size, bos=bos, eos=eos)
     processor = _import("sentencepiece").SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(data)
@@ -393,7 +404,7 @@ def _open_tekken(path: Path, document: Object) -> Backend:
     except (AssertionError, KeyError, TypeError, ValueError) as error:
         raise VocabularyError(f"{path} is no vocabulary: {error!r}") from None
     encoding = _import("tiktoken").Encoding("tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    return _Tiktoken(encoding, first=special, size=size, bos=1, eos=2)
+    return _Tiktoken(encoding, first=special, size=size, bos=(1, "<s>"), eos=(2, "</s>"))
 
 
 def _read_ranks(data: bytes, path: Path) -> dict[bytes, int]:

@@ -63,6 +63,8 @@ def has_end(choice: Choice, eos: int) -> bool:
 
 def special_text(tokenizer: Tokenizer, token: int) -> str:
     """Return the text of a special token; ``""`` for any other."""
+    if token in tokenizer.specials:
+        return tokenizer.specials[token]
     if token == tokenizer.eos:
         return _ENDS.get(token, "</s>")
     return _BEGINNINGS.get(token, "<s>") if token == tokenizer.bos else ""
