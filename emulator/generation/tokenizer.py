@@ -155,6 +155,16 @@ class ProfileTokenizer:
     def pieces(self, text: str) -> list[str]:
         return list(chain.from_iterable(map(self._texts_of, self._split(text))))
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        found, start, waiting = [], 0, 0
+        for piece in self.pieces(text):
+            waiting += 1
+            if piece:
+                stop = start + len(piece.encode("utf-8", "replace"))
+                found += [(start, stop)] * waiting
+                start, waiting = stop, 0
+        return found
+
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ``ids``; invalid UTF-8 becomes U+FFFD, special tokens become ``""``.
 
@@ -263,6 +273,7 @@ def _number_pieces(profile: TokenizerProfile, byte_ids: Sequence[int]) -> dict[s
     more = (load_contractions() if profile.contractions else (), load_scripts() if profile.cjk else ())
     pieces = chain(load_vocabulary().pieces, *more)
     numbered.update(zip(filterfalse(known.__contains__, pieces), free, strict=False))
+    numbered.update(profile.late)
     return numbered
 
 

@@ -23,6 +23,7 @@ class TokenizerProfile:
         printable_first: byte tokens are in the order of byte-level BPE, and the printable ASCII ones
             double as single characters; else they come by value and serve only as a fallback.
         fixed: ids that equal those of the real model family.
+        late: further ones, given after all others have their ids, which stay as they are.
     """
 
     name: str
@@ -39,6 +40,7 @@ class TokenizerProfile:
     first_byte: int = 0
     printable_first: bool = True
     fixed: Mapping[str, int] = field(default_factory=dict)
+    late: Mapping[str, int] = field(default_factory=dict)
 
 
 # Source: MindIE "text/stream inference" page, samples of the answer and of the second stream.
@@ -69,7 +71,7 @@ _PROFILES = (
     TokenizerProfile(
         name="llama2", vocabulary_size=32000, bos=1, eos=2, per_text=1, template_base=1, template_per_message=5,
         digits=1, contractions=False, cjk=False, special=range(3), first_byte=3, printable_first=False,
-        fixed=_LLAMA2_PIECES,
+        fixed=_LLAMA2_PIECES, late={"_": 29918},  # text-generation-inference, clients/python/tests/test_client.py
     ),
     TokenizerProfile(name="gpt", vocabulary_size=200019, eos=199999, special=range(199998, 200019)),
     TokenizerProfile(name="claude", vocabulary_size=65536, eos=65000, special=range(65000, 65536)),

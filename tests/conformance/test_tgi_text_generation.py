@@ -103,6 +103,31 @@ def test_validation_error(client: JSON) -> None:
         client.generate("", max_new_tokens=7)
 
 
+LLAMA = """version: 1
+name: live
+deployments: [{vendor: tgi, name: tgi, tokenizer: llama2}]
+rules: [{name: next, when: {prompt: test}, reply: {text: _}}]
+"""
+
+
+async def test_ids_are_those_that_tests_of_the_client_expect(live_with: Callable[[str], Running]) -> None:
+    """Source: text-generation-inference, clients/python/tests/test_client.py, with the vocabulary of Llama 2."""
+    running = live_with(LLAMA)
+    given = running.urls["tgi"], headers(running)
+    client, asynchronous = text_generation.Client(*given), text_generation.AsyncClient(*given)
+    options = {"max_new_tokens": 1, "decoder_input_details": True}
+    for answer in (client.generate("test", **options), await asynchronous.generate("test", **options)):
+        assert (answer.generated_text, answer.details.finish_reason.value) == ("_", "length")
+        assert (answer.details.generated_tokens, answer.details.seed, answer.details.prefill) == (1, None, [])
+        (token,) = answer.details.tokens
+        assert (token.id, token.text, token.special) == (29918, "_", False)
+    (event,) = client.generate_stream("test", max_new_tokens=1)
+    assert (event.token.id, event.generated_text, event.details.finish_reason.value) == (29918, "_", "length")
+    best = client.generate("test", max_new_tokens=1, best_of=2, do_sample=True, decoder_input_details=True).details
+    assert len(best.best_of_sequences) == 1
+    assert None not in (best.seed, best.best_of_sequences[0].seed)
+
+
 @pytest.fixture(params=["port", "front"])
 def tgi(request: pytest.FixtureRequest, server: Running) -> JSON:
     url = server.urls["tgi"] if request.param == "port" else server.front("tgi")
