@@ -200,12 +200,12 @@ class VendorApp:
         return context
 
     async def _respond(
-        self, http: IncomingRequest, context: RequestContext
+        self, http: IncomingRequest | None, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
-        """Read, parse and decide; a refusal becomes a response in the vendor's words."""
+        """Read (``http``: unless the body is known), parse and decide; a refusal is rendered in the vendor's words."""
         response: Response | StreamingResponse | FaultableResponse
         try:
-            if not self._read_now(http, context):
+            if http is not None and not self._read_now(http, context):
                 await self._read(http, context)
             response = await self._decide(context)
         except EmulatedError as error:
@@ -279,26 +279,24 @@ class VendorApp:
                 await self._reader.name(context)
 
     async def _answer_inner(self, inner: InnerRequest, outer: Request) -> tuple[int, bytes]:
-        """Return status and body of a request within another one; it has no record of its own in the journal."""
+        """Return status and body of a request within another one, and record it as a call of its own."""
         request = Request(inner.method, inner.path, NOTHING, outer.headers, b"", NOTHING, outer.base_url)
         request.session, request.key_suffix = outer.session, outer.key_suffix
-        target = self._reader.find_target(request, overrides=False)
-        context = RequestContext(target.open_request(), target, self.emulator.clock.now(), overrides=False)
+        context = self._receive(self._reader.find_target(request, overrides=False))
         context.request.body = inner.body
         context.request.max_values, context.request.max_text = outer.max_values, outer.max_text
+        self._metrics.running += 1
+        self.open.add(context)
         try:
-            response = await self._decide(context)
-        except EmulatedError as error:
-            context.error, context.refusal = error.kind, error
-            await self._assign_key(context)
-            response = await self._decider.refuse(error, context)
-            error.clear_traceback()
+            context.response = response = await self._respond(None, context)
+            self._metrics.work(context.call, 1)
+            status, body = _read_whole(response)
+            context.sent.complete(status, len(body), context.started + (context.planned_ttft or 0.0))
         finally:
             if context.admission is not None or context.spending is not None:
                 await self._settle(context)
-        if context.faults:
-            response = await self._decider.apply_faults(response, context)
-        return _read_whole(response)
+            self._close(context, left=False)
+        return status, body
 
     async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
         """Return the result of each rule, the kind of error and the hint for a request; nothing is sent or recorded."""

@@ -56,6 +56,10 @@ class Sent:
     over: float = 0.0
     connection: int = 0
 
+    def complete(self, status: int, size: int, first: float) -> None:
+        """Set the progress of a response within another one: it is complete and sent to nobody."""
+        self.status, self.size, self.first, self.whole = status, size, first, True
+
     def pack(self) -> int:
         """Pack many times into arrays at a quarter of the memory; return their size, in bytes."""
         if len(self.dues) > _MIN_PACKED:

@@ -151,3 +151,31 @@ async def test_limits_hold_in_batches(start: Start) -> None:
     running.built.runtime.advance(61)
     done = (await get(running, f"{BATCHES}/{made['id']}")).json()
     assert done["request_counts"] == {"total": 4, "completed": 2, "failed": 2}
+
+
+async def test_lines_are_calls_of_their_own_in_journal(start: Start) -> None:
+    running = await start(SCENARIO)
+    made = await make(running, lines(line("a", "fixed"), line("b", "odd"), line("c", "Hello")))
+    entries = [call.load() for call in running.built.journal.list_calls()]
+    paths = [entry.path for entry in entries]
+    assert paths == [FILES, *["/openai/v1/chat/completions"] * 3, BATCHES]
+    assert [(entry.status, entry.rule) for entry in entries[1:4]] == [(200, "said"), (503, "odd"), (200, None)]
+    assert all(entry.whole and not entry.client_left for entry in entries[1:4])
+    assert entries[3].completion_tokens == entries[3].sent_tokens
+    running.built.runtime.advance(100)
+    done = (await get(running, f"{BATCHES}/{made['id']}")).json()
+    output = (await get(running, f"{FILES}/{done['output_file_id']}/content")).body.splitlines()
+    assert len(json.dumps(json.loads(output[0])["response"]["body"], separators=(",", ":"))) == entries[1].bytes_out
+
+
+async def test_tokens_of_lines_are_charged(start: Start) -> None:
+    running = await start(
+        "limits: [{deployment: gpt-4o, unit: tokens, amount: 100000, window: 60s, strategy: fixed}]\n"
+    )
+    await make(running, lines(line("a", "Hello")))
+    used = running.built.journal.list_calls()[1].load()
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Next"}]}
+    answer = await running.ask("azure", "/openai/v1/chat/completions", body, headers=KEY)
+    left = int(answer.header("x-ratelimit-remaining-tokens") or 0)
+    asked = answer.json()["usage"]["prompt_tokens"]
+    assert left <= 100_000 - used.prompt_tokens - used.completion_tokens - asked
