@@ -40,6 +40,7 @@ class Object:
 
     start: int
     end: int = 0
+    path: KeyPath = ()
     members: list[Member] = field(default_factory=list)
 
 
@@ -136,7 +137,7 @@ class _Scanner:
         return found.end() if found else at
 
     def _read_object(self, path: KeyPath, at: int) -> int:
-        found = Object(at)
+        found = Object(at, path=path)
         self.objects.append(found)
         at = self._skip(at + 1)
         while self._data[at] != 0x7D:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from emulator.core.http import Headers, Mark
-from emulator.core.json import JSON, parse_json
+from emulator.core.json import JSON, dump_text, parse_json
 from emulator.recording.ask import PARTS, simplify_text
 from emulator.recording.content import read_event, split_events
 from emulator.recording.exchange import Exchange
@@ -24,6 +24,7 @@ _ENUMERATED = frozenset(
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _ERROR = 400
 _MAX_SHOWN = 100  # characters of a text
+_MAX_SAMPLES = 2  # one is a constant
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,11 +52,13 @@ class Comparison:
         compared: number of pairs of calls.
         drift: differences with the number of pairs that show them.
         unpaired: requests that only one of the recordings has.
+        shapes: fields of both sides by operation and role of the event; the role of a document is empty, or ``error``.
     """
 
     compared: int = 0
     drift: dict[Drift, int] = field(default_factory=dict)
     unpaired: list[str] = field(default_factory=list)
+    shapes: dict[tuple[str, str], tuple[_Shape, _Shape]] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -66,6 +69,7 @@ class Comparison:
 def compare(first: Iterable[Recorded], second: Iterable[Recorded]) -> Comparison:
     """Compare calls with equal requests, in the order of their recording."""
     result = Comparison()
+    named: dict[tuple[str, ...], Drift] = {}
     others: dict[str, list[Recorded]] = {}
     for recorded in second:
         others.setdefault(_key(recorded), []).append(recorded)
@@ -76,8 +80,13 @@ def compare(first: Iterable[Recorded], second: Iterable[Recorded]) -> Comparison
             continue
         other = waiting.pop(0)
         result.compared += 1
-        for drift in set(_compare_pair(recorded.ask.operation, recorded.exchange, other.exchange)):
-            result.drift[drift] = result.drift.get(drift, 0) + 1
+        for role, mine, theirs in _pair_shapes(recorded.exchange, other.exchange):
+            both = result.shapes.setdefault((recorded.ask.operation, role), (_Shape(), _Shape()))
+            both[0].merge(mine)
+            both[1].merge(theirs)
+        for key, drift in {_name(each): each for each in _compare_pair(recorded, other)}.items():
+            shown = named.setdefault(key, drift)
+            result.drift[shown] = result.drift.get(shown, 0) + 1
     left = [each for rows in others.values() for each in rows]
     result.unpaired += [f"only the second has {each.ask.operation}: {each.exchange.source}" for each in left]
     return result
@@ -87,7 +96,13 @@ def _key(recorded: Recorded) -> str:
     return recorded.ask.key(PARTS)
 
 
-def _compare_pair(operation: str, one: Exchange, two: Exchange) -> Iterator[Drift]:
+def _name(drift: Drift) -> tuple[str, ...]:
+    """Return what is equal for the same difference of several pairs, whose ids and numbers differ."""
+    return drift.operation, drift.kind, drift.place, _plain(drift.before), _plain(drift.after)
+
+
+def _compare_pair(first: Recorded, second: Recorded) -> Iterator[Drift]:
+    operation, one, two = first.ask.operation, first.exchange, second.exchange
     if one.status != two.status:
         yield Drift(operation, "status", "status", str(one.status), str(two.status))
         yield from _compare_error(operation, one, two)
@@ -158,6 +173,17 @@ class _Shape:
     types: dict[str, set[str]] = field(default_factory=dict)
     values: dict[str, set[str]] = field(default_factory=dict)
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    samples: dict[str, dict[str, JSON]] = field(default_factory=dict)  # the values of a field, by what counts of them
+
+    def merge(self, other: _Shape) -> None:
+        """Add the fields of another."""
+        for path, types in other.types.items():
+            self.types.setdefault(path, set()).update(types)
+        for path, values in other.samples.items():
+            found = self.samples.setdefault(path, {})
+            for key, value in values.items():
+                if len(found) < _MAX_SAMPLES:
+                    found.setdefault(key, value)
 
 
 def _read_shape(*documents: JSON) -> _Shape:
@@ -166,6 +192,9 @@ def _read_shape(*documents: JSON) -> _Shape:
     while waiting:
         path, value = waiting.pop()
         shape.types.setdefault(path, set()).add(_name_type(value))
+        samples = shape.samples.setdefault(path, {})
+        if len(samples) < _MAX_SAMPLES:
+            samples.setdefault(_plain(dump_text(value)), value)
         if isinstance(value, dict):
             shape.orders.setdefault(path, tuple(value))
             waiting += [(f"{path}.{name}".lstrip("."), item) for name, item in value.items()]
@@ -224,6 +253,15 @@ def _compare_values(operation: str, event: str, one: _Shape, two: _Shape, *, is_
             kind = "error text" if is_error and name not in _ENUMERATED else "value"
             shown = [_cut(" or ".join(sorted(shape.values[path]))) for shape in (one, two)]
             yield Drift(operation, kind, f"{event}{path or 'body'}", *shown)
+
+
+def _pair_shapes(one: Exchange, two: Exchange) -> Iterator[tuple[str, _Shape, _Shape]]:
+    """Yield role and fields of what two responses have in common."""
+    if one.is_streamed and two.is_streamed:
+        mine, theirs = _read_stream(one.body).shapes, _read_stream(two.body).shapes
+        yield from ((role, mine[role], theirs[role]) for role in mine if role in theirs)
+    elif one.status == two.status and one.is_streamed == two.is_streamed:
+        yield "error" if one.status >= _ERROR else "", _read_shape(_parse(one.body)), _read_shape(_parse(two.body))
 
 
 # Streams
@@ -322,23 +360,67 @@ def to_json(comparison: Comparison) -> Mapping[str, JSON]:
 def build_overlay(comparison: Comparison, vendor: str) -> tuple[list[dict[str, JSON]], list[str]]:
     """Return rules that make the second recording's vendor like the first's, and the drift that no rule expresses.
 
-    The emulator is the second; a field that it adds is dropped.
+    The emulator is the second. A field that only it has is dropped; one that only the first has is added if its value
+    is the same in all calls, ids, dates and numbers aside. A field of another type or value is both.
     """
-    fields: dict[str, set[str]] = {}
+    faults: dict[str, dict[str, list[JSON]]] = {}
     left = []
     for drift in sorted(comparison.drift):
-        name = drift.place.partition(": ")[2] or drift.place
-        if drift.kind == "added" and not drift.place.startswith("header "):
-            fields.setdefault(drift.operation, set()).add(name.replace("[]", ""))
-        else:
-            left.append(f"{drift.operation}: {drift.kind} {drift.place}")
-    rules: list[dict[str, JSON]] = []
-    for operation, names in fields.items():
-        _, path, *others = operation.split()
-        when: dict[str, JSON] = {"vendor": vendor, "endpoint": re.sub(r"\{[^}]*\}", "*", path)}
-        when["stream"] = "stream" in others
-        dropped: list[JSON] = list(sorted(names))
-        rules.append(
-            {"name": f"as recorded: {operation}", "when": when, "faults": [{"type": "drop", "field": dropped}]}
-        )
-    return rules, left
+        path = drift.place.rpartition(" event: ")[2]
+        reason = _explain_refusal(comparison, drift, path)
+        if reason:
+            left.append(f"{drift.operation}: {drift.kind} {drift.place}: {reason}")
+            continue
+        dropped, added = (faults.setdefault(drift.operation, {"drop": [], "add": []})[name] for name in ("drop", "add"))
+        name = path.replace("[]", "")
+        if drift.kind != "gone" and name not in dropped:
+            dropped.append(name)
+        if drift.kind != "added":
+            fault = _build_addition(comparison, drift.operation, path)
+            if fault not in added:
+                added.append(fault)
+    return [_build_rule(operation, vendor, found) for operation, found in faults.items()], left
+
+
+def _list_roles(comparison: Comparison, operation: str) -> list[tuple[_Shape, _Shape]]:
+    return [both for (name, _), both in comparison.shapes.items() if name == operation]
+
+
+def _explain_refusal(comparison: Comparison, drift: Drift, path: str) -> str:
+    """Return why no rule expresses a difference; empty if one does."""
+    if drift.kind not in ("added", "gone", "type", "value", "error text") or drift.place.startswith("header "):
+        return "a rule changes the fields of a body alone"
+    roles = _list_roles(comparison, drift.operation)
+    if drift.kind != "added":
+        return _explain_value(roles, path)
+    is_common = any(path in mine.types and path in theirs.types for mine, theirs in roles)
+    return "other events or answers of the operation have the field" if is_common else ""
+
+
+def _explain_value(roles: Sequence[tuple[_Shape, _Shape]], path: str) -> str:
+    """Return why a field of the first recording cannot be added; empty if it can."""
+    if path.endswith("[]") or not path or path == "body":
+        return "it is no member of an object"
+    samples: dict[str, JSON] = {}
+    for mine, _ in roles:
+        samples |= mine.samples.get(path, {})
+    if len(samples) != 1:
+        return "its value varies"
+    parent = path.rpartition(".")[0]
+    if any(path not in mine.types and "object" in mine.types.get(parent, ()) for mine, _ in roles):
+        return "other events or answers of the operation lack the field"
+    return ""
+
+
+def _build_addition(comparison: Comparison, operation: str, path: str) -> JSON:
+    values = [value for mine, _ in _list_roles(comparison, operation) for value in mine.samples.get(path, {}).values()]
+    parent, _, name = path.rpartition(".")
+    return {"type": "extra_fields", "fields": {name: values[0]}, "at": parent.replace("[]", "") or "."}
+
+
+def _build_rule(operation: str, vendor: str, faults: Mapping[str, list[JSON]]) -> dict[str, JSON]:
+    _, path, *others = operation.split()
+    when: dict[str, JSON] = {"vendor": vendor, "endpoint": re.sub(r"\{[^}]*\}", "*", path)}
+    when["stream"] = "stream" in others
+    dropped: list[JSON] = [{"type": "drop", "field": list(faults["drop"])}] if faults["drop"] else []
+    return {"name": f"as recorded: {operation}", "when": when, "faults": [*dropped, *faults["add"]]}

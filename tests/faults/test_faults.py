@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
+from emulator.core.faultable import Chunk, CloseMode, FaultableResponse, join_writes
 from tests.faults.deliveries import EVENTS, HEAD, JSON_TYPE, STREAM, WHOLE, body_until, make_fault, starts
 from tests.untyped_json import JSON
 
@@ -387,6 +387,20 @@ def test_repeated_splits_respect_write_limit(kind: str) -> None:
     dripped = make_fault(type="drip", bytes_per_second=1e6).apply(bent)
     assert len(dripped.chunks) <= len(STREAM.chunks) + 9 + 1
     assert dripped.body == STREAM.body
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (".", b'{"a": [{"b": {}}, {"b": {"c": {}}}],"x":1}'),
+        ("a", b'{"a": [{"b": {},"x":1}, {"b": {"c": {}},"x":1}]}'),
+        ("a.b", b'{"a": [{"b": {"x":1}}, {"b": {"c": {},"x":1}}]}'),
+        ("b", b'{"a": [{"b": {}}, {"b": {"c": {}}}]}'),
+    ],
+)
+def test_extra_fields_are_added_at_a_path(at: str, expected: bytes) -> None:
+    whole = replace(WHOLE, chunks=(Chunk(0.0, b'{"a": [{"b": {}}, {"b": {"c": {}}}]}'),))
+    assert make_fault(type="extra_fields", fields={"x": 1}, at=at).apply(whole).body == expected
 
 
 def test_extra_fields_reach_deeply_nested_objects() -> None:

@@ -10,7 +10,7 @@ import pytest
 from emulator.cli import main
 from emulator.handler.replay import Resolver
 from emulator.recording.ask import PARTS
-from emulator.recording.compare import Comparison, compare
+from emulator.recording.compare import Comparison, build_overlay, compare
 from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
 from emulator.recording.replay import Recording
 from emulator.scenario.load import load_scenario
@@ -83,22 +83,102 @@ def test_planted_change_is_found(base: Exchange, planted: Callable[[Exchange], E
     assert comparison.exit_code == bool(found)
 
 
+ENVELOPE = {  # the two envelopes of Azure's errors
+    "added error: 5",
+    "gone header x-ms-error-code: 5",
+    *(f"gone {name}: 5" for name in ("code", "detail", "message", "status")),
+}
+
+
+async def record_fifty(vendor: str, scenario: str, start: Start, folder: Path) -> list[Exchange]:
+    """Whole answers, streams and refusals, recorded from a vendor under a scenario."""
+    service = await start(f"version: 1\n{scenario}\n")
+    async with recording({vendor: service.urls[vendor]}, folder) as server:
+        running = replace(service, urls=server.urls)
+        for number in range(50):
+            more: dict[str, JSON] = {"stream": number % 2 == 0, "max_tokens": 3 + number // 2 if number % 5 else -1}
+            body = chat(vendor, **more, temperature=number / 100)
+            await running.ask(vendor, CHATS[vendor][0], body, headers=KEY)
+    return load_folder(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("vendor", CHATS)
 async def test_equal_recordings_have_no_drift(vendor: str, start: Start, tmp_path: Path) -> None:
     """Fifty pairs of calls that differ in seed, words, ids and times."""
-    found = []
-    for seed in (1, 2):
-        service = await start(f"version: 1\nname: a\nseed: {seed}\n")
-        async with recording({vendor: service.urls[vendor]}, tmp_path / str(seed)) as server:
-            running = replace(service, urls=server.urls)
-            for number in range(50):
-                more: dict[str, JSON] = {"stream": number % 2 == 0, "max_tokens": 3 + number // 2 if number % 5 else -1}
-                body = chat(vendor, **more, temperature=number / 100)
-                await running.ask(vendor, CHATS[vendor][0], body, headers=KEY)
-        found.append(load_folder(tmp_path / str(seed)))
+    found = [await record_fifty(vendor, f"seed: {seed}", start, tmp_path / str(seed)) for seed in (1, 2)]
     comparison = diff(found[0], found[1], vendor)
     assert (comparison.compared, comparison.drift) == (50, {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("vendor", "before", "after", "whole", "streamed"),
+    [
+        pytest.param(
+            "databricks",
+            "{profile: real}",
+            "{profile: seed}",
+            {"value object: 20"},
+            {f"gone {role} event: usage: 20" for role in ("finish", "other", "text")},
+            id="databricks",
+        ),
+        pytest.param(
+            "mindie",
+            "{profile: strict}",
+            "{profile: motor}",
+            {"added header server: 25", "header content-type: 25"},
+            {"added header server: 25", "header content-type: 20", "header content-type: 5"},
+            id="mindie",
+        ),
+        pytest.param(
+            "tgi",
+            "{compute_type: gpu}",
+            "{compute_type: cpu}",
+            {"header x-compute-type: 20"},
+            {"header x-compute-type: 20"},
+            id="tgi",
+        ),
+        pytest.param(
+            "openvino",
+            "{profile: '2025.0'}",
+            "{profile: '2026.3'}",
+            {
+                "added choices[].message.tool_calls: 20",
+                *(f"added header access-control-allow-{name}: 25" for name in ("headers", "methods", "origin")),
+            },
+            {
+                *(f"added header access-control-allow-{name}: 20" for name in ("headers", "methods", "origin")),
+                "order finish event: choices[]: 20",
+                "order text event: choices[]: 20",
+                "status status: 5",
+                "stream roles: 20",
+            },
+            id="openvino",
+        ),
+        pytest.param(
+            "azure",
+            "{error_shape: docs}",
+            "{error_shape: wire}",
+            ENVELOPE,
+            ENVELOPE,
+            id="azure",
+        ),
+    ],
+)
+async def test_profiles_differ_where_planted(
+    vendor: str, before: str, after: str, whole: set[str], streamed: set[str], start: Start, tmp_path: Path
+) -> None:
+    """Fifty pairs from two profiles of a vendor; the count of pairs is that of the answers, or of the refusals."""
+    found = [
+        await record_fifty(vendor, f"vendors: {{{vendor}: {given}}}", start, tmp_path / str(number))
+        for number, given in enumerate((before, after))
+    ]
+    comparison = diff(found[0], found[1], vendor)
+    rows: dict[bool, set[str]] = {False: set(), True: set()}
+    for drift, count in comparison.drift.items():
+        rows[drift.operation.endswith(" stream")].add(f"{drift.kind} {drift.place}: {count}")
+    assert (comparison.compared, rows[False], rows[True]) == (50, whole, streamed)
 
 
 @pytest.mark.covers("language/commands", "diff")
@@ -119,6 +199,121 @@ def test_command_compares_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (row["kind"], row["place"], row["pairs"]) == ("added", "choices[].new", 1)
     (rule,) = load_scenario([overlay]).scenario.rules
     assert [fault.type for fault in rule.faults] == ["drop"]
+
+
+FINGERPRINT = change('"choices"', '"system_fingerprint": "fp_1", "choices"')
+
+
+@pytest.mark.parametrize(
+    ("real", "mine", "faults", "left"),
+    [
+        pytest.param(
+            [say("a"), say("b")],
+            [change('"index": 0', '"index": 0, "new": 1')(say(text)) for text in "ab"],
+            [{"type": "drop", "field": ["choices.new"]}],
+            [],
+            id="a field that only the emulator has",
+        ),
+        pytest.param(
+            [FINGERPRINT(say("a")), change('"choices"', '"logs": [], "choices"')(FINGERPRINT(say("b")))],
+            [say("a"), say("b")],
+            [
+                {"type": "extra_fields", "fields": {"logs": []}, "at": "."},
+                {"type": "extra_fields", "fields": {"system_fingerprint": "fp_1"}, "at": "."},
+            ],
+            [],
+            id="fields that only the service has",
+        ),
+        pytest.param(
+            [change('"index": 0', f'"index": 0, "words": "{text}"')(say("a")) for text in ("some", "others")],
+            [say("a"), say("a")],
+            None,
+            ["gone choices[].words: its value varies"],
+            id="a field whose value varies",
+        ),
+        pytest.param(
+            [change('"index": 0', '"index": "0"')(say("a"))],
+            [say("a")],
+            [
+                {"type": "drop", "field": ["choices.index"]},
+                {"type": "extra_fields", "fields": {"index": "0"}, "at": "choices"},
+            ],
+            [],
+            id="another type",
+        ),
+        pytest.param(
+            [change("No endpoint", "There is no endpoint")(REFUSED)],
+            [REFUSED],
+            [
+                {"type": "drop", "field": ["message"]},
+                {
+                    "type": "extra_fields",
+                    "fields": {"message": "There is no endpoint gone since 2026-11-26."},
+                    "at": ".",
+                },
+            ],
+            [],
+            id="words of an error",
+        ),
+        pytest.param(
+            [change('"role"', '"speaker"')(say("a"))],
+            [say("a")],
+            [
+                {"type": "drop", "field": ["choices.message.role"]},
+                {"type": "extra_fields", "fields": {"speaker": "assistant"}, "at": "choices.message"},
+            ],
+            [],
+            id="another name",
+        ),
+        pytest.param(
+            [change('"finish_reason": "stop"', '"finish_reason": "stop", "why": "end"')(STREAM)],
+            [STREAM],
+            None,
+            ["gone finish event: choices[].why: other events or answers of the operation lack the field"],
+            id="a field of one event among several",
+        ),
+        pytest.param(
+            [STREAM],
+            [change('"choices": [], ', '"choices": [], "index": 0, ')(STREAM)],
+            [{"type": "drop", "field": ["index"]}],
+            [],
+            id="a field that only an event of the emulator has",
+        ),
+        pytest.param(
+            [
+                header("x-a", "1")(
+                    change('"role": "assistant", "content": "a"', '"content": "a", "role": "assistant"')(say("a"))
+                )
+            ],
+            [say("a")],
+            None,
+            [
+                "gone header x-a: a rule changes the fields of a body alone",
+                "order choices[].message: a rule changes the fields of a body alone",
+            ],
+            id="headers and order",
+        ),
+    ],
+)
+def test_overlay_expresses_fields_and_names_the_rest(
+    real: list[Exchange], mine: list[Exchange], faults: list[JSON] | None, left: list[str]
+) -> None:
+    rules, others = build_overlay(diff(real, mine), "databricks")
+    assert [rule["faults"] for rule in rules] == ([] if faults is None else [faults])
+    assert [line.partition(": ")[2] for line in others] == left
+
+
+@pytest.mark.slow
+async def test_overlay_makes_the_emulator_as_recorded(start: Start, tmp_path: Path) -> None:
+    """A profile of Databricks under an overlay has only the drift that was named."""
+    real = await record_fifty("databricks", "vendors: {databricks: {profile: seed}}", start, tmp_path / "real")
+    mine = await record_fifty("databricks", "", start, tmp_path / "mine")
+    rules, left = build_overlay(diff(real, mine), "databricks")
+    again = await record_fifty("databricks", f"rules: {json.dumps(rules)}", start, tmp_path / "again")
+    assert [line.partition(": ")[2] for line in left] == [
+        "value object: other events or answers of the operation lack the field"
+    ]
+    assert [f"{drift.kind} {drift.place}" for drift in diff(real, again).drift] == ["value object"]
 
 
 @pytest.mark.slow

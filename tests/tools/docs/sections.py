@@ -569,7 +569,12 @@ CONTENTS: tuple[Chapter | Section, ...] = (
     _fault("wrong_usage", "WrongUsage"),
     _fault("wrong_content_type", "WrongContentType", value="{type: wrong_content_type, value: text/plain}"),
     _fault("empty_body", "EmptyBody"),
-    _fault("extra_fields", "ExtraFields", fields="{type: extra_fields, fields: {trace: abc}}"),
+    _fault(
+        "extra_fields",
+        "ExtraFields",
+        fields="{type: extra_fields, fields: {trace: abc}}",
+        at="{type: extra_fields, at: choices.message}",
+    ),
     _fault("split", "Split", ", writes: line", writes="{type: split, writes: utf8}"),
     _fault("status", "Status", ", status: 502", status="{type: status, status: 502}"),
     _fault("bad_arguments", "BadArguments", how="{type: bad_arguments, how: not_json}"),
