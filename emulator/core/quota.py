@@ -39,12 +39,14 @@ class Charge:
         scope: principal or ``vendor/deployment`` of the quota share; empty for the share of all.
         cost: units reserved on admission.
         least: units charged if there is no response, as when the process that handles the call dies.
+        held: further units that must be available, and are not charged.
     """
 
     quota: Quota
     scope: str
     cost: int
     least: int = 0
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)

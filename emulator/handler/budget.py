@@ -76,7 +76,7 @@ class BudgetKeeper:
         for one, balance in zip(self._bounds, balances, strict=True):
             if balance.wait is not None:
                 text = f"the budget of {one.text} is spent"
-                raise EmulatedError(ErrorKind.RATE_LIMITED, limit=one.limit, details={"budget": text}, is_final=True)
+                raise EmulatedError(ErrorKind.RATE_LIMITED, limit=one.limit, details={"reason": text}, is_final=True)
         return Spending(ticket)
 
     async def settle(

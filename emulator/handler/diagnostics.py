@@ -48,8 +48,8 @@ class Suggestions:
             case ErrorKind.OVERLOADED if "capacity" in error.details:
                 details = error.details
                 return f"at capacity: {details['capacity']} calls run and {details['queue']} wait, which is the maximum"
-            case ErrorKind.RATE_LIMITED if "budget" in error.details:
-                return str(error.details["budget"])
+            case ErrorKind.RATE_LIMITED if "reason" in error.details:
+                return str(error.details["reason"])
             case ErrorKind.METHOD_NOT_ALLOWED if error.details.get("allow", _ANYWHERE) != _ANYWHERE:
                 return f"the path takes {error.details['allow']}"
             case ErrorKind.UNAUTHENTICATED if service.keys is not None:

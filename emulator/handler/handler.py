@@ -11,7 +11,7 @@ from emulator.core.clock import read_wall
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
-from emulator.core.http import NOTHING, Request, Response, StreamingResponse
+from emulator.core.http import NOTHING, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.core.storage import DocumentsError
 from emulator.core.vendor import AnyService, AnyVendor, InferenceCall, InnerRequest
@@ -115,7 +115,7 @@ class VendorApp:
                     http, self.vendor.name, context, on_complete, records=self.emulator.unmatched == "record"
                 )
             self._metrics.work(context.call, 1)
-            context.extra = build_own_headers(context.request.key, context.rule)
+            context.extra = self._build_headers(context)
             if context.overrides and target.headers.get(TIMING) == "1":
                 writer.planned_ttft = context.planned_ttft or 0.0
             if context.admission is not None and not http.connection.is_open:
@@ -134,6 +134,13 @@ class VendorApp:
             if context.admission is not None or context.spending is not None:
                 await self._settle(context)
             self._close(context, left=left)
+
+    def _build_headers(self, context: RequestContext) -> Headers:
+        """Return the headers that are added to the vendor's."""
+        headers = build_own_headers(context.request.key, context.rule)
+        if self.emulator.retirements and context.call is not None:
+            headers = (*headers, *self.emulator.list_warnings(context.call.deployment, context.started))
+        return headers
 
     async def _settle(self, context: RequestContext) -> None:
         """Settle the quotas and the budget of a request."""

@@ -7,11 +7,11 @@ from emulator.core.clock import Clock
 from emulator.core.cost_limits import is_cheap, is_slow, is_unbounded
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
-from emulator.core.http import Request
+from emulator.core.http import Headers, Request
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
 from emulator.core.quota import Balance
-from emulator.core.requests import ChatRequest
+from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.rng import derive_key, prepare_key
 from emulator.core.storage import ATTEMPTS, LocalState, State
 from emulator.core.vendor import InferenceCall, Parsed
@@ -22,12 +22,13 @@ from emulator.generation.segments import GENERATED, FixedReply
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.handler.budget import BudgetKeeper
 from emulator.latency import Latency
-from emulator.ratelimit import AdmissionController, Ticket
+from emulator.ratelimit import AdmissionController, Recovery, Ticket
 from emulator.ratelimit.concurrency import ServerKey
 from emulator.scenario.credentials import list_credentials
 from emulator.scenario.limits import compile_limits, list_quotas
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, RuleResult, compile_rules
 from emulator.scenario.models import ReplyOutcome, Scenario
+from emulator.scenario.outage_effects import Retirements, SlowRecoveries
 
 LONG_PROMPT = 65_536
 """Maximum prompt, in tokens, that is planned on the event loop; more takes milliseconds."""
@@ -74,8 +75,11 @@ class Emulator:
         self.quotas = list_quotas(scenario.limits)
         pairs = zip(self.quotas, scenario.limits, strict=True)
         self.principals = {quota.name: ", ".join(limit.principal or ()) for quota, limit in pairs}
-        self._admission = AdmissionController(compile_limits(scenario.limits), state)
-        self._is_bounded = is_bounded(scenario, latency)
+        self.retirements = Retirements(scenario.outages)
+        self._recoveries = SlowRecoveries(scenario.outages)
+        find_recovery = self._find_recovery if self._recoveries else None
+        self._admission = AdmissionController(compile_limits(scenario.limits), state, find_recovery)
+        self._is_bounded = is_bounded(scenario, latency) or bool(self._recoveries)
         ruled = bool(scenario.rules or self.unmatched != "answer" or scenario.replay)
         budget = scenario.budget
         self.budget = BudgetKeeper(scenario, budget, state) if budget is not None and budget.enforce else None
@@ -115,6 +119,15 @@ class Emulator:
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
         """Return the servers with limited slots, each with its number of running and waiting calls."""
         return self._admission.busy
+
+    def _find_recovery(self, vendor: str, deployment: str, principal: str, now: float) -> Recovery | None:
+        """Return the state of a call's quotas after an outage; ``None``: all is back."""
+        found = self._recoveries.find(vendor, deployment, principal, now)
+        return None if found is None else Recovery(*found)
+
+    def list_warnings(self, deployment: Deployment, now: float) -> Headers:
+        """Return the headers that announce a deployment's retirement; ``now``: Unix seconds."""
+        return self.retirements.list_warnings(deployment.vendor, deployment.name, now - self.started, self.started)
 
     def admission_for(self, call: InferenceCall) -> AdmissionController | None:
         """Return the admission controller if a quota or slot may delay or refuse the call."""

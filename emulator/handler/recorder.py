@@ -163,7 +163,7 @@ class CallRecorder:
             planned_ttft,
             planned_end,
             None if choice is None else choice.finish_reason,
-            _record_response(context, choice, self._settings.bodies),
+            _record_response(context, choice, self._settings.bodies, again=not self._emulator.retirements),
             () if context.plan is None else context.plan.quota,
             self._settings.bodies,
         )
@@ -184,10 +184,15 @@ def _read_plan(context: RequestContext) -> _Figures:
     return usage, choice, tokens, context.planned_ttft, _find_planned_end(plan)
 
 
-def _record_response(context: RequestContext, choice: Choice | None, most: int) -> RecordedResponse | None:
-    """Return the response of a call as its record holds it, or ``None`` if it can be made again."""
+def _record_response(
+    context: RequestContext, choice: Choice | None, most: int, *, again: bool
+) -> RecordedResponse | None:
+    """Return the response of a call as its record holds it, or ``None`` if it can be made again.
+
+    ``again``: the deployments that answer now still do when the record is read.
+    """
     response, call, plan = context.response, context.call, context.plan
-    if call is not None and plan is not None and can_respond_again(context, call, plan, most):
+    if again and call is not None and plan is not None and can_respond_again(context, call, plan, most):
         return None
     if response is None:
         return RecordedResponse(context.extra, None, choice)

@@ -2,6 +2,7 @@
 
 from emulator.ratelimit.admission import AdmissionController, Ticket
 from emulator.ratelimit.concurrency import ConcurrencyLimits
+from emulator.ratelimit.recovery import FindRecovery, Recovery
 from emulator.ratelimit.retry_after import LimitError
 
-__all__ = ["AdmissionController", "ConcurrencyLimits", "LimitError", "Ticket"]
+__all__ = ["AdmissionController", "ConcurrencyLimits", "FindRecovery", "LimitError", "Recovery", "Ticket"]

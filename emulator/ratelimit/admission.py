@@ -14,7 +14,8 @@ from emulator.core.requests import CompletionRequest, EmbeddingRequest
 from emulator.core.storage import ATTEMPTS, LocalState, State
 from emulator.core.vendor import InferenceCall
 from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, Slots
-from emulator.ratelimit.retry_after import build_limit_error
+from emulator.ratelimit.recovery import FindRecovery, Recovery
+from emulator.ratelimit.retry_after import LimitError, build_limit_error
 
 _MAX_CALLERS = 1024  # combinations of vendor, deployment, principal and quotas of the call in the cache
 _TICKET_NUMBERS = count()  # of all admission controllers of this process
@@ -60,7 +61,8 @@ class Ticket:
 class AdmissionController:
     """Quotas and concurrency slots of one scenario; times are seconds since its start."""
 
-    def __init__(self, select: Select, state: State) -> None:
+    def __init__(self, select: Select, state: State, find_recovery: FindRecovery | None = None) -> None:
+        self._find_recovery = find_recovery
         self._find_shares = lru_cache(maxsize=_MAX_CALLERS)(partial(_list_shares, select))
         self._state = state
         self._local = state if isinstance(state, LocalState) else None
@@ -81,12 +83,12 @@ class AdmissionController:
         shares = self._find_shares(deployment.vendor, deployment.name, request.principal, call.quotas)
         prompt = sum(call.prompt_tokens)
         ticket = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), prompt, shares)
+        recovery = None if self._find_recovery is None else self._recover(call, request, shares, now)
         if shares.rows:
             output = count_reserved_output(call)
             costs, least = (1, prompt, output, prompt + output, 1), (1, prompt, 0, prompt, 0)
-            charges = ticket.charges = [
-                Charge(quota, scope, costs[unit], least[unit]) for quota, scope, unit in shares.rows
-            ]
+            charges = [Charge(quota, scope, costs[unit], least[unit]) for quota, scope, unit in shares.rows]
+            ticket.charges = charges = charges if recovery is None else recovery.hold(charges)
             if identity is not None:
                 request.attempt, ticket.balances = await self._state.admit(
                     session, ATTEMPTS, identity, ticket.ticket, charges, now, request.unread_collection
@@ -95,12 +97,24 @@ class AdmissionController:
                 ticket.balances = self._local.spend_now(session, ticket.ticket, charges, now)
             else:
                 ticket.balances = await self._state.spend(session, ticket.ticket, charges, now)
-            for balance in ticket.balances:
-                if balance.wait is not None:
-                    raise build_limit_error(ticket.charges, ticket.balances, deployment.name)
+            refusal = _find_refusal(ticket, recovery, deployment.name)
+            if refusal is not None:
+                raise refusal
         elif identity is not None:
             request.attempt = await self._state.count(session, ATTEMPTS, identity, request.unread_collection)
         return ticket
+
+    def _recover(self, call: InferenceCall, request: Request, shares: Shares, now: float) -> Recovery | None:
+        """Return the state of a call's quotas after an outage; ``None``: all is back.
+
+        Raises:
+            EmulatedError: ``RATE_LIMITED``: the call has no quotas, and is among those refused by chance.
+        """
+        assert self._find_recovery is not None
+        recovery = self._find_recovery(call.deployment.vendor, call.deployment.name, request.principal, now)
+        if recovery is not None and not shares.rows and (refusal := recovery.refuse_share(request.key)) is not None:
+            raise refusal
+        return recovery
 
     async def acquire(self, ticket: Ticket, call: InferenceCall, now: float, limits: ConcurrencyLimits) -> None:
         """Wait for a slot for a call with its charges reserved.
@@ -150,6 +164,16 @@ def _list_shares(select: Select, vendor: str, deployment: str, principal: str, q
     found = (*select(vendor, deployment, principal), *quotas)
     rows = [(quota, scopes[quota.per], _UNITS[quota.unit]) for quota in found]
     return Shares(rows, any(quota.unit == "concurrency" for quota in found))
+
+
+def _find_refusal(ticket: Ticket, recovery: Recovery | None, deployment: str) -> LimitError | None:
+    """Return the refusal of a call for which a quota is insufficient."""
+    if recovery is not None:
+        ticket.balances = recovery.correct(ticket.charges, ticket.balances)
+    for balance in ticket.balances:
+        if balance.wait is not None:
+            return build_limit_error(ticket.charges, ticket.balances, deployment)
+    return None
 
 
 def count_reserved_output(call: InferenceCall) -> int:

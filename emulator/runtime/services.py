@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pydantic import ValidationError
 
@@ -11,7 +12,17 @@ from emulator.core.clock import Clock
 from emulator.core.json import dump_text
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.requests import Deployment, InferenceRequest, Message, Task, Tool
-from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
+from emulator.core.vendor import (
+    AnyService,
+    AnyVendor,
+    Metrics,
+    OptionsCache,
+    ParsedOptions,
+    Service,
+    Tokenizer,
+    Vendors,
+    VendorSettings,
+)
 from emulator.generation import vocabulary_files
 from emulator.generation.arrangement import MAX_TEXTS, ConflictError, arrange
 from emulator.generation.prompt import count_chat, count_parts, count_prompt
@@ -23,11 +34,13 @@ from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnos
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import DeploymentEntry, Outcome, Scenario, When
+from emulator.scenario.outage_effects import Retirements
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MAX_SNAPSHOTS = 64
 _TOKENIZERS = (*PROFILES, *PACKAGED)
 _TOLERANCE = 1e-6  # seconds; Unix time is rounded
+NEVER: Mapping[str, float] = MappingProxyType({})
 
 
 def check_vendors(loaded: ParsedScenario, vendors: Vendors) -> list[str]:
@@ -184,17 +197,25 @@ def _list_recorded(vendor: AnyVendor, scenario: Scenario) -> Mapping[str, Task]:
 
 
 class DeploymentTable(Mapping[str, Deployment]):
-    """Deployments by name; each is ready once its initial state has lasted for its time."""
+    """Deployments by name; each is ready once its initial state has lasted for its time, until it is retired.
 
-    def __init__(self, deployments: Mapping[str, Deployment], clock: Clock, began: float) -> None:
+    ``ends``: when deployments are retired, in seconds since the start.
+    """
+
+    def __init__(
+        self, deployments: Mapping[str, Deployment], clock: Clock, began: float, ends: Mapping[str, float] = NEVER
+    ) -> None:
         self._first = deployments
+        self._ends = ends
         self._ready = {name: replace(found, state="ready", state_lasts=None) for name, found in deployments.items()}
         self._clock = clock
         self._began = began
 
     def __getitem__(self, name: str) -> Deployment:
-        found = self._first[name]
-        if found.state_lasts is None or self._clock.now() - self._began < found.state_lasts - _TOLERANCE:
+        found, since_start = self._first[name], self._clock.now() - self._began
+        if name in self._ends and since_start >= self._ends[name] - _TOLERANCE:
+            return replace(found, state="retired", state_lasts=None)
+        if found.state_lasts is None or since_start < found.state_lasts - _TOLERANCE:
             return found
         return self._ready[name]
 
@@ -240,6 +261,13 @@ class _Snapshots:
 _SNAPSHOTS = _Snapshots()
 
 
+class _NoOptions(OptionsCache):
+    """Cache that stays empty: remembered options would outlive their deployment."""
+
+    def keep(self, key: tuple[str, tuple[str | None, ...], bytes], value: ParsedOptions | None) -> ParsedOptions | None:
+        return value
+
+
 def create_service(
     vendor: AnyVendor,
     settings: VendorSettings,
@@ -251,11 +279,13 @@ def create_service(
     """Create a vendor's service for a scenario that began at ``began``, Unix seconds; absent: now."""
     snapshot = _SNAPSHOTS.find(vendor, settings, scenario)
     deployments = snapshot.deployments
-    changes = any(deployment.state_lasts is not None for deployment in deployments.values())
+    retirements = Retirements(scenario.outages)
+    ends = {name: end for name in deployments if (end := retirements.find_end(vendor.name, name)) is not None}
+    changes = bool(ends) or any(deployment.state_lasts is not None for deployment in deployments.values())
     return Service(
         name=vendor.name,
         settings=settings,
-        deployments=DeploymentTable(deployments, clock, clock.now() if began is None else began)
+        deployments=DeploymentTable(deployments, clock, clock.now() if began is None else began, ends)
         if changes
         else deployments,
         profiles=snapshot.profiles,
@@ -270,6 +300,7 @@ def create_service(
         count_parts=_count_parts,
         metrics=metrics,
         bounds=scenario.bounds,
+        options=_NoOptions() if ends else OptionsCache(),
     )
 
 

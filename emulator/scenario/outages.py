@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import log
 from typing import Annotated, Literal, Self
 
@@ -19,6 +20,7 @@ _ERRORS = {
     "brown_out": "overloaded",
     "bad_deploy": "internal",
     "key_rotation": "unauthenticated",
+    "slow_recovery": "overloaded",
 }
 _PARTIAL = frozenset({"brown_out", "bad_deploy"})
 
@@ -44,8 +46,9 @@ class Outage(Closed):
     """Something that goes wrong for many calls at the same time, by the scenario's clock."""
 
     name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Shown as the rule `outage NAME`.")
-    kind: Literal["region", "brown_out", "bad_deploy", "key_rotation"] = Field(
-        description="All calls fail; a share fails and the rest is slow; a share fails; keys are refused."
+    kind: Literal["region", "brown_out", "slow_recovery", "bad_deploy", "key_rotation", "retirement"] = Field(
+        description="All calls fail; a share fails and the rest is slow; all fail, and then quotas come back slowly; "
+        "a share fails; keys are refused; headers warn, and then the deployments are gone."
     )
     vendor: Names | None = Field(default=None, description="Calls of these vendors; absent: all.")
     deployments: Names | None = Field(default=None, description="Calls to these deployments; absent: all.")
@@ -55,7 +58,12 @@ class Outage(Closed):
         description="From one time up to another: since start or reset, of every day (UTC), or with a date and zone.",
         examples=[["60s", "120s"], ["10:00", "10:05"]],
     )
-    random: DrawnWindows | None = Field(default=None, description="In place of `between`: drawn times.")
+    random: DrawnWindows | None = Field(
+        default=None, description="In place of `between`: drawn times; of a retirement the first."
+    )
+    for_: Annotated[Duration, Field(gt=0)] | None = Field(
+        default=None, alias="for", description="Of slow_recovery, after it: how long until all quotas are back."
+    )
     share: float = Field(
         default=0.5, strict=False, ge=0, le=1, description="Of brown_out and bad_deploy: calls that fail."
     )
@@ -66,12 +74,19 @@ class Outage(Closed):
         require((self.between is None) != (self.random is None), "expected either between or random")
         if self.between is not None:
             require_order(*self.between)
+        require((self.kind == "slow_recovery") == (self.for_ is not None), "for belongs to kind: slow_recovery")
+        require(self.kind != "retirement" or self.principal is None, "a retirement is for every principal")
         return self
 
-    def list_rules(self) -> Iterator[Object]:
-        """Yield the rules of the outage, as a scenario has them."""
+    @cached_property
+    def windows(self) -> Sequence[tuple[float, float]]:
+        """Begin and end of each time, in seconds since start or reset; a retirement has one, as nothing comes back."""
         windows = [self.between] if self.between is not None else [*self._draw()]
-        for number, (begin, end) in enumerate(windows, 1):
+        return windows[:1] if self.kind == "retirement" else windows
+
+    def list_rules(self) -> Iterator[Object]:
+        """Yield the rules of the outage, as a scenario has them; a retirement has none."""
+        for number, (begin, end) in enumerate(self.windows if self.kind in _ERRORS else (), 1):
             name = f"outage {self.name}" + (f" {number}" if self.random is not None else "")
             between: Object = {"between": [write_moment(begin), write_moment(end)]}
             chance: Object = {"probability": self.share} if self.kind in _PARTIAL else {}

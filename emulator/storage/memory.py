@@ -112,10 +112,10 @@ class MemoryState:
         for charge in charges:
             account = quotas.accounts.get((charge.quota.name, charge.scope)) or quotas.open(charge)
             found.append((charge, account))
-            if charge.cost and account.wait(charge.cost, now) is not None:
+            if charge.cost and account.wait(charge.cost + charge.held, now) is not None:
                 refused = True
         if refused:
-            waits = [account.wait(charge.cost, now) if charge.cost else None for charge, account in found]
+            waits = [account.wait(charge.cost + charge.held, now) if charge.cost else None for charge, account in found]
             return tuple([Balance(c.quota, a.left(now), wait) for (c, a), wait in zip(found, waits, strict=True)])
         quotas.taken[ticket] = now, found
         return tuple([Balance(charge.quota, account.take(ticket, charge.cost, now)) for charge, account in found])

@@ -29,6 +29,8 @@ CANNOT = {
     "a price of nothing": "one of three keys",
     "tokens paid in PTU": "two keys compared",
     "an outage at no time": "one of two keys",
+    "a region that comes back": "two keys compared",
+    "a retirement for one": "two keys compared",
     "an outage that ends before it begins": "two values compared",
     "a blank text": "the text itself",
     "both a text and a pattern": "two values compared",
@@ -61,7 +63,10 @@ CANNOT = {
 
 
 _VECTORS = "deployments: [{vendor: azure, name: m, embeddings: {geometry: "
+_OUTAGE = "outages: [{name: a, between: [0s, 1s], kind: "
 MORE = [
+    pytest.param(_OUTAGE + "region, for: 1s}]", id="a region that comes back"),
+    pytest.param(_OUTAGE + "retirement, principal: a}]", id="a retirement for one"),
     pytest.param("outages: [{name: a, kind: region}]", id="an outage at no time"),
     pytest.param("outages: [{name: a, kind: region, between: [2s, 1s]}]", id="an outage that ends before it begins"),
     pytest.param("budget: {enforce: true}", id="a budget of nothing"),

@@ -2,11 +2,15 @@
 
 import pytest
 
+from emulator.scenario.load import load_text
 from emulator.scenario.outages import DrawnWindows
+from emulator.scenario.parsed import ScenarioError
+from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control
 from tests.handler.toy import TOY
 from tests.http_client import Running
+from tests.tools.soak.load import CHATS
 
 NORTH = "outages: [{name: north, kind: region, deployments: [toy], between: [60s, 120s]}]"
 
@@ -85,3 +89,82 @@ def test_drawn_windows_are_the_same_each_time_and_do_not_overlap() -> None:
     edges = [edge for window in windows for edge in window]
     assert edges == sorted(edges)
     assert 150 < sum(end - begin for begin, end in windows) / len(windows) < 450
+
+
+RECOVERY = "outages: [{name: north, kind: slow_recovery, between: [60s, 120s], for: 100s}]\n"
+
+
+@pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
+async def test_quotas_come_back_slowly(start: Start, strategy: str) -> None:
+    """Of 10 requests an hour, 1 is back after each tenth of the time; a refused call is told when."""
+    limit = f"limits: [{{unit: requests, amount: 10, window: 10000s, strategy: {strategy}}}]"
+    running = await start(RECOVERY + limit, vendors=[TOY])
+    first, *failing = await statuses(running, 0, 60, 59)
+    assert first == 200
+    assert failing[0] == failing[1] >= 400
+    await control(running, "POST", "/reset")
+    await control(running, "POST", "/clock", {"advance": "120s"})
+    taken = []
+    for _ in range(11):
+        taken.append(0)
+        while (answer := await ask(running, f"{len(taken)} {taken}")).status == 200:
+            taken[-1] += 1
+        wait = answer.header("x-retry") or ""
+        await control(running, "POST", "/clock", {"advance": "10s"})
+        if len(taken) < 11:
+            assert 9 < float(wait) <= 10.01
+    assert taken == [0, *[1] * 10]
+
+
+async def test_without_quotas_the_share_that_is_refused_falls(start: Start) -> None:
+    running = await start(RECOVERY, vendors=[TOY])
+    await control(running, "POST", "/clock", {"advance": "120s"})
+    refused = []
+    for tenth in range(11):
+        answers = [await ask(running, f"{tenth} {number}") for number in range(30)]
+        refused.append(sum(answer.status >= 400 for answer in answers))
+        await control(running, "POST", "/clock", {"advance": "10s"})
+    assert refused[0] == 30
+    assert refused[10] == 0
+    assert 8 < refused[5] < 22
+    (call, *_) = (await control(running, "GET", "/requests?limit=1&detail=true&error=rate_limited")).json()["requests"]
+    assert call["summary"].startswith("after the outage north, ")
+
+
+RETIRED = "outages: [{name: old, kind: retirement, deployments: DEPLOYMENT, between: [60s, 120s]}]\n"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "status"), [("databricks", 404), ("azure", 404), ("openvino", 404), ("mindie", 503), ("tgi", 424)]
+)
+async def test_retirement_warns_and_then_the_deployment_is_gone(start: Start, vendor: str, status: int) -> None:
+    target, model = CHATS[vendor]
+    running = await start(RETIRED.replace("deployments: DEPLOYMENT", f"vendor: {vendor}"), vendors=[VENDORS[vendor]])
+    body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2}
+    headers = {"authorization": "Bearer a", "api-key": "a"}
+    answers = []
+    for step in ("0s", "60s", "59s", "1s", "10h"):
+        await running.ask(vendor, "/_emulator/clock", {"advance": step}, method="POST")
+        answers.append(await running.ask(vendor, target, body, headers=headers))
+    assert [answer.status for answer in answers] == [200, 200, 200, status, status]
+    warned = [answer.header("sunset") or "" for answer in answers]
+    assert warned == ["", "Thu, 01 Jan 2026 00:02:00 GMT", "Thu, 01 Jan 2026 00:02:00 GMT", "", ""]
+    assert answers[1].header("deprecation") == "@1767225660"
+    warning = answers[1].header("warning") or ""
+    assert warning.startswith('299 - "')
+    assert warning.endswith(' is retired on Thu, 01 Jan 2026 00:02:00 GMT"')
+    entries = (await running.ask(vendor, "/_emulator/requests?detail=true", method="GET")).json()["requests"]
+    shown = [entry["response"]["headers"].get("sunset", "") for entry in entries]
+    assert shown == warned  # also of calls that are read after the deployment is gone
+    assert all(entry["response"]["text"] for entry in entries[:3])
+
+
+async def test_retirement_spares_other_deployments(start: Start) -> None:
+    running = await start(RETIRED.replace("DEPLOYMENT", "other"), vendors=[TOY])
+    assert await statuses(running, 60, 60) == [200, 200]
+
+
+@pytest.mark.parametrize("text", ["kind: region, for: 1s", "kind: slow_recovery", "kind: retirement, principal: a"])
+def test_keys_of_other_kinds_are_refused(text: str) -> None:
+    with pytest.raises(ScenarioError):
+        load_text(f"version: 1\noutages: [{{name: a, {text}, between: [0s, 1s]}}]")

@@ -246,3 +246,12 @@ async def test_quota_scopes_are_bounded(small: State) -> None:
     (latest,) = await small.spend("", b"again", [Charge(quota, "5", 1)], 0.0)
     (first,) = await small.spend("", b"first", [Charge(quota, "0", 1)], 0.0)
     assert (latest.wait is None, first.wait is None) == (False, True)
+
+
+@pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
+async def test_held_units_must_be_available_and_are_not_charged(state: State, strategy: Strategy) -> None:
+    quota, asked = MINUTE[strategy], []
+    for number, held in enumerate((50, 51, 50, 60)):
+        (balance,) = await state.spend("", b"%d" % number, [Charge(quota, "", 10, 0, held)], 0.0)
+        asked.append((balance.left, balance.wait is None))
+    assert asked == [(50, True), (50, False), (50, False), (50, False)]

@@ -90,6 +90,10 @@ class Renewals:
         return due
 
 
+def _write_held(charge: Charge) -> str:
+    return f',"held":{charge.held}' if charge.held else ""
+
+
 def read_balances(charges: Sequence[Charge], answer: Sequence[str]) -> tuple[Balance, ...]:
     rows = zip(charges, answer[::2], answer[1::2], strict=True)
     return tuple([Balance(charge.quota, int(left), _read_wait(wait)) for charge, left, wait in rows])
@@ -376,7 +380,7 @@ class RedisState:
         store, base, name, at = self._store, self._base(session), self._name(ticket), repr(float(now))
         shares = [write_share(charge.quota, charge.scope) for charge in charges]
         costs = zip(shares, charges, strict=True)
-        bill = ",".join([f'{share.charged},"cost":{c.cost},"least":{c.least}}}' for share, c in costs])
+        bill = ",".join([f'{share.charged},"cost":{c.cost},"least":{c.least}{_write_held(c)}}}' for share, c in costs])
         renews = "1" if store.renewals.is_time(base, shares, time.monotonic()) else ""
         words = name, at, f"[{bill}]", store.owner, counter, bare, renews, *[share.full for share in shares]
         await store.line.reach()

@@ -8,7 +8,7 @@ local base, ticket, now, bill, renews = KEYS[1], ARGV[1], tonumber(ARGV[2]), cjs
 local accounts, waits, enough, answer = {}, {}, true, {}
 for number, share in ipairs(bill) do
   accounts[number] = open(base, share, now)
-  if share.cost > 0 then waits[number] = accounts[number].wait(share, share.cost, now) end
+  if share.cost > 0 then waits[number] = accounts[number].wait(share, share.cost + (share.held or 0), now) end
   enough = enough and waits[number] == nil
 end
 for number, share in ipairs(bill) do

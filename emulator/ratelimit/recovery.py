@@ -1,0 +1,66 @@
+"""Quotas that come back slowly after an outage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.quota import Balance, Charge
+from emulator.core.rng import derive_key, draw_uniform
+
+_TOLERANCE = 1e-9  # units; shares are inexact
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """State of the quotas of a call that come back.
+
+    Fields:
+        outage: what took them away.
+        missing: share of each amount that is not back, from 1 down to 0.
+        left: seconds until all is back.
+    """
+
+    outage: str
+    missing: float
+    left: float
+
+    def hold(self, charges: Sequence[Charge]) -> list[Charge]:
+        """Return the charges with the units of each quota that are not back; concurrency is none that comes back."""
+        return [replace(charge, held=self._count_held(charge)) for charge in charges]
+
+    def _count_held(self, charge: Charge) -> int:
+        quota = charge.quota
+        return 0 if quota.unit == "concurrency" else max(0, ceil(quota.amount * self.missing - _TOLERANCE))
+
+    def correct(self, charges: Sequence[Charge], balances: Sequence[Balance]) -> tuple[Balance, ...]:
+        """Return the balances without the units that are not back, and the wait until enough of them are."""
+        return tuple(map(self._correct, charges, balances))
+
+    def _correct(self, charge: Charge, balance: Balance) -> Balance:
+        if not charge.held:
+            return balance
+        wait = balance.wait
+        if wait is not None:
+            over = charge.cost + charge.held - balance.left
+            back = min(self.left, over * self.left / (charge.quota.amount * self.missing))
+            wait = max(back, wait) if charge.cost > balance.left else back
+        return Balance(balance.quota, max(0, balance.left - charge.held), wait)
+
+    def refuse_share(self, key: bytes) -> EmulatedError | None:
+        """Return the refusal of a call without quotas, by chance, the more often the less is back.
+
+        ``key``: of its response. ``None``: it is not refused.
+        """
+        draw = draw_uniform(derive_key("recovery", self.outage), key)
+        if draw >= self.missing:
+            return None
+        wait = self.left * (1.0 - draw / self.missing)
+        reason = f"after the outage {self.outage}, {1.0 - self.missing:.0%} of the capacity is back"
+        return EmulatedError(ErrorKind.RATE_LIMITED, retry_after=round(wait, 6), details={"reason": reason})
+
+
+FindRecovery = Callable[[str, str, str, float], Recovery | None]
+"""Function of vendor, deployment, principal and seconds since the start; ``None``: all is back."""
