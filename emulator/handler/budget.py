@@ -102,6 +102,12 @@ class BudgetKeeper:
         await self._state.settle(session, spending.ticket, costs, now)
 
 
+def open_budget(scenario: Scenario, state: State) -> BudgetKeeper | None:
+    """Return the budget of a scenario; ``None`` unless it has one that is enforced."""
+    budget = scenario.budget
+    return BudgetKeeper(scenario, budget, state) if budget is not None and budget.enforce else None
+
+
 def _list_bounds(budget: BudgetSettings) -> Iterator[_Bound]:
     """Yield the bounds of a budget, each as a quota of which nothing comes back."""
     if (tokens := budget.output_tokens) is not None:

@@ -20,12 +20,12 @@ from emulator.generation.budget import TooLong, Unsatisfiable, quick
 from emulator.generation.generate import Content, ContentCache, generate
 from emulator.generation.segments import GENERATED, FixedReply
 from emulator.generation.tokenizer import tokenizer_for
-from emulator.handler.budget import BudgetKeeper
+from emulator.handler.budget import open_budget
 from emulator.latency import Latency
 from emulator.ratelimit import AdmissionController, Recovery, Ticket
 from emulator.ratelimit.concurrency import ServerKey
 from emulator.scenario.credentials import list_credentials
-from emulator.scenario.limits import compile_limits, list_quotas
+from emulator.scenario.limits import compile_limits, list_quotas, name_principals
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, RuleResult, compile_rules
 from emulator.scenario.models import ReplyOutcome, Scenario
 from emulator.scenario.outage_effects import Retirements, SlowRecoveries
@@ -73,16 +73,14 @@ class Emulator:
         self.replay = scenario.replay
         self.seeks_elsewhere = scenario.replay is not None or self.unmatched in ("forward", "record")
         self.quotas = list_quotas(scenario.limits)
-        pairs = zip(self.quotas, scenario.limits, strict=True)
-        self.principals = {quota.name: ", ".join(limit.principal or ()) for quota, limit in pairs}
+        self.principals = name_principals(scenario.limits)
         self.retirements = Retirements(scenario.outages)
         self._recoveries = SlowRecoveries(scenario.outages)
-        find_recovery = self._find_recovery if self._recoveries else None
-        self._admission = AdmissionController(compile_limits(scenario.limits), state, find_recovery)
+        recoveries = self._find_recovery if self._recoveries else None
+        self._admission = AdmissionController(compile_limits(scenario.limits), state, recoveries)
         self._is_bounded = is_bounded(scenario, latency) or bool(self._recoveries)
         ruled = bool(scenario.rules or self.unmatched != "answer" or scenario.replay)
-        budget = scenario.budget
-        self.budget = BudgetKeeper(scenario, budget, state) if budget is not None and budget.enforce else None
+        self.budget = open_budget(scenario, state)
         self.defers_key = self._is_bounded and not ruled and self._local is None
         self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets

@@ -1,6 +1,6 @@
 """Build quotas from the limits of a scenario and select those of a request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from emulator.core.quota import Quota
 from emulator.scenario.matchers import Test, compile_names
@@ -10,6 +10,12 @@ from emulator.scenario.models import Limit
 def list_quotas(limits: Sequence[Limit]) -> Sequence[Quota]:
     """Build the quota of each limit."""
     return [_to_quota(limit, position) for position, limit in enumerate(limits)]
+
+
+def name_principals(limits: Sequence[Limit]) -> Mapping[str, str]:
+    """Return the principals that each limit alone is about, by the name of its quota."""
+    pairs = zip(list_quotas(limits), limits, strict=True)
+    return {quota.name: ", ".join(limit.principal or ()) for quota, limit in pairs}
 
 
 def compile_limits(limits: Sequence[Limit]) -> Callable[[str, str, str], Sequence[Quota]]:
