@@ -75,13 +75,12 @@ class Emulator:
         self.quotas = list_quotas(scenario.limits)
         self.principals = name_principals(scenario.limits)
         self.retirements = Retirements(scenario.outages)
-        self._recoveries = SlowRecoveries(scenario.outages)
-        recoveries = self._find_recovery if self._recoveries else None
-        self._admission = AdmissionController(compile_limits(scenario.limits), state, recoveries)
-        self._is_bounded = is_bounded(scenario, latency) or bool(self._recoveries)
-        ruled = bool(scenario.rules or self.unmatched != "answer" or scenario.replay)
+        self._recoveries = recoveries = SlowRecoveries(scenario.outages)
+        find_recovery = self._find_recovery if recoveries else None
+        self._admission = AdmissionController(compile_limits(scenario.limits), state, find_recovery)
+        self._is_bounded = is_bounded(scenario, latency) or bool(recoveries)
         self.budget = open_budget(scenario, state)
-        self.defers_key = self._is_bounded and not ruled and self._local is None
+        self.defers_key = self._is_bounded and self._local is None and not _is_ruled(scenario)
         self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets
         self.max_searched = self._matcher.max_searched
@@ -307,6 +306,11 @@ def fix_reply(reply: ReplyOutcome) -> FixedReply:
 
 def _format_arguments(value: JSON) -> str:
     return value if isinstance(value, str) else dump_text(value)
+
+
+def _is_ruled(scenario: Scenario) -> bool:
+    """Return whether anything but the quotas decides the response to a call."""
+    return bool(scenario.rules or scenario.miss_policy != "answer" or scenario.replay)
 
 
 def is_bounded(scenario: Scenario, latency: Latency) -> bool:
