@@ -13,7 +13,7 @@ from emulator.faults.position import Positioned
 
 
 class LateError(Positioned):
-    """HTTP 200, some tokens, then the vendor's own error in the midst of a stream.
+    """HTTP 200, some tokens, then the vendor's own error inside the stream.
 
     A client that has seen status 200 has to look into the events to learn that the answer failed. An answer in one
     piece fails before any of it is sent: the vendor's error stands in its place, under HTTP 200 all the same. What

@@ -9,7 +9,7 @@ from emulator.faults.position import Positioned, list_events_from
 
 
 class Reorder(Positioned):
-    """Exchange the next two events after a position; when something is sent stays.
+    """Swap the next two events after the position; send times stay the same.
 
     No proxy should do it; a client that numbers its events notices. An answer in one piece has no two.
     """

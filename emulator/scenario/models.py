@@ -244,7 +244,10 @@ class Limit(Closed):
 class Rule(Outcome):
     """What happens to some calls; of all rules the first that matches wins."""
 
-    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Unique; keys the draws, named in x-emulator-rule.")
+    name: str = Field(
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        description="Unique. Seeds the rule's random draws; returned in x-emulator-rule.",
+    )
     when: When = Field(default_factory=When.model_construct, description="Which calls; absent: all.")
     times: Times | None = Field(default=None, description="Which of the matching calls; absent: all.")
     per: Scope | None = Field(default=None, description="What a sequence counts apart.")
@@ -403,7 +406,7 @@ class Scenario(Closed):
     )
     unmatched: Literal["answer", "refuse", "forward", "record"] | None = Field(
         default=None,
-        description="What becomes of a call that neither a rule nor a recording answers; "
+        description="What happens to a call that neither a rule nor a recording answers; "
         "absent: refuse with a replay or strict, else answer.",
     )
     outages: Annotated[tuple[Outage, ...], Field(strict=False, max_length=100)] = Field(
@@ -433,7 +436,7 @@ class Scenario(Closed):
 
     @property
     def miss_policy(self) -> Literal["answer", "refuse", "forward", "record"]:
-        """What becomes of a call that neither a rule nor a recording answers."""
+        """What happens to a call that neither a rule nor a recording answers."""
         if self.strict:
             return "refuse"
         return self.unmatched or ("answer" if self.replay is None else "refuse")

@@ -119,7 +119,7 @@ class ErrorOutcome(Closed):
     )
     status: Annotated[Whole, Field(ge=200, le=599)] | None = Field(default=None, description="HTTP status.")
     message: str | None = Field(default=None, description="The text a client reads.")
-    retry_after: Duration | None = Field(default=None, description="What the client is told to wait.")
+    retry_after: Duration | None = Field(default=None, description="The wait that the response asks for.")
     body: JSON = Field(default=None, description="The whole response body: text, or a value sent as JSON.")
     headers: dict[HeaderName, HeaderValue] = Field(
         default={}, description="Added to the vendor's, replacing equal names."
@@ -246,7 +246,7 @@ class ReplyOutcome(Closed):
 
 
 class Outcome(Closed):
-    """What becomes of a call."""
+    """What happens to a call."""
 
     error: ErrorOutcome | None = Field(default=None, description="Refuse.", examples=[{"kind": "rate_limited"}])
     reply: ReplyOutcome | None = Field(default=None, description="Fix the answer.", examples=[{"text": "Hello."}])

@@ -47,7 +47,7 @@ class DatabricksSettings(VendorSettings):
     """
 
     profile: Literal["real", "seed", "seed-S0"] = Field(
-        default="real", description="whose word counts where two differ"
+        default="real", description="which source wins where documentation and service differ"
     )
     stream_default: bool = Field(default=False, description="chat and completions stream when `stream` is left out")
     chat_object: Literal["chat.completion", "chat.completions"] = Field(
@@ -131,7 +131,7 @@ class DatabricksSettings(VendorSettings):
         default="real", description="the 429 body: as observed, or as documented"
     )
     external_errors: Literal["plain", "wrapped"] = Field(
-        default="plain", description="what an external model's own error is told as: as it is, or as text in `message`"
+        default="plain", description="how an external model's error is reported: as it is, or as text in `message`"
     )
     late_error: Literal["openai", "databricks"] = Field(
         default="openai", description="a failure inside a stream: an `error` object, or `error_code` and `message`"
