@@ -622,6 +622,7 @@ class Usage(ResponseModel):
 
 class PutQuery(SessionQuery):
     name: str | None = Field(default=None, description="A scenario of the library; absent: the body is one, as YAML.")
+    default_name: str = Field(default="", max_length=200, description="Name of the scenario if its text has none.")
     seed: int | None = Field(default=None, ge=0, description="In place of the scenario's own.")
 
 

@@ -88,6 +88,18 @@ async def test_invalid_control_request_returns_problem(
 # Scenario
 
 
+@pytest.mark.parametrize(
+    ("target", "text", "name"),
+    [
+        pytest.param("/scenario?default_name=k", "version: 1", "k", id="a file's text, which was named by the file"),
+        pytest.param("/scenario?default_name=k", "version: 1\nname: other", "other", id="a name of its own"),
+        pytest.param("/scenario", "version: 1", "", id="none"),
+    ],
+)
+async def test_scenario_without_name_takes_the_default(toy: Running, target: str, text: str, name: str) -> None:
+    assert (await control(toy, "PUT", target, text)).json()["name"] == name
+
+
 @pytest.mark.covers("language/control plane", "GET /health", "PUT /scenario")
 async def test_put_scenario_resets_rule_counters(toy: Running) -> None:
     assert [(await ask(toy)).status for _ in range(2)] == [200, 400]

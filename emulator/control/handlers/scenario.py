@@ -1,6 +1,7 @@
 """Handlers of the active scenario and its deployments: show, replace, reset, and list those to choose from."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from emulator.control import models
 from emulator.control.handlers.sessions import check_vendor
@@ -50,6 +51,9 @@ class ScenarioHandlers:
             before = self._runtime.for_session(query.session).loaded
             text = resolve_text(body, before)
             loaded = restore_keys(await run_parsing(text, self._runtime.load, text), before)
+            if query.default_name and not loaded.scenario.name:
+                named = loaded.scenario.model_copy(update={"name": query.default_name})
+                loaded = replace(loaded, scenario=named)
         else:
             loaded = self._select(query.name)
         await self._runtime.controller.put(loaded, query.session, query.seed)
