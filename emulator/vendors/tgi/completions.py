@@ -99,7 +99,7 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
         limits=limits,
         characters=sum(map(len, body.prompt)),
         numbers=tuple(numbers),
-        refused=tuple([(number, encode_refusal(refused[number], settings)) for number in sorted(refused)]),
+        refused=tuple([(number, encode_refusal(error, settings)) for number, error in refused.items()]),
         eos=(tokenizer.eos, special_text(tokenizer, tokenizer.eos)),
     )
     return InferenceCall(
@@ -127,20 +127,24 @@ def _parse_prompts(
 ) -> tuple[list[int], list[ParsedRequest], dict[int, EmulatedError]]:
     """Return index and request of each valid prompt, and the errors of the others, of which only a stream may have.
 
-    The prompts of a stream take the free places in their order, those that are not valid as well; the others err.
+    The prompts of a stream take the free places in their order, the others err. A prompt that is too long has its place
+    until that is found, an empty one is refused at once.
 
     Source: text-generation-inference, ``router/src/infer/mod.rs:112-132`` (generate_stream): a place is taken before
     the request is validated.
     """
     parameters = _build_parameters(body)
-    count = len(body.prompt)
-    free = service.settings.max_concurrent_requests - count_answers(service) if _shares_places(body) else count
+    free = len(body.prompt)
+    if _shares_places(body):
+        free = service.settings.max_concurrent_requests - count_answers(service)
     numbers: list[int] = []
     parsed: list[ParsedRequest] = []
     refused: dict[int, EmulatedError] = {}
-    for number in range(max(0, free), count):
-        refused[number] = EmulatedError(ErrorKind.OVERLOADED)
-    for number, prompt in enumerate(body.prompt[: max(0, free)]):
+    for number, prompt in enumerate(body.prompt):
+        if free <= 0:
+            refused[number] = EmulatedError(ErrorKind.OVERLOADED)
+            continue
+        free -= bool(prompt)
         try:
             parsed.append(parse_request(service, deployment, prompt, parameters, stream=body.stream, logprobs=False))
             numbers.append(number)
@@ -149,7 +153,7 @@ def _parse_prompts(
                 raise
             refused[number] = error
     if not parsed:
-        raise join_refusals([refused[number] for number in sorted(refused)])
+        raise join_refusals(tuple(refused.values()))
     return numbers, parsed, refused
 
 

@@ -19,13 +19,16 @@ from emulator.vendors.tgi.json_positions import (
     UNKNOWN,
     Path,
     Repeating,
+    blank_string,
     end_first,
     find_begun,
     find_too_deep,
     is_far,
+    is_of_characters,
     keep_repeated,
     lead,
     place,
+    place_error,
 )
 from emulator.vendors.tgi.rust_text import format_float, format_plain_float
 
@@ -37,6 +40,7 @@ MAX_U64 = 2**64 - 1
 _TOO_LARGE = "number out of range"
 _BUFFERED = [(name,) for name in ("messages", "tools", "tool_choice", "response_format", "prompt", "instances")]
 _FLOAT = re.compile(r"(invalid type: floating point `)([^`]*)")  # as old releases of serde write it: Display
+_MAX_MENDED = 16  # strings of unknown fields that are no Unicode, in one body
 _LEAST = 2.0**-150  # the largest that rounds to 0 in single precision
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
@@ -119,7 +123,8 @@ def _validate_depth(path: str, raw: bytes, target: Type[object]) -> None:
         return
     error = f"recursion limit exceeded{found}"
     begun = find_begun(raw, error).path
-    if path == "/invocations" or begun[:1] in _BUFFERED or begun[:2] == ("parameters", "grammar"):
+    is_read = begun[:1] in _BUFFERED or begun[:2] == ("parameters", "grammar")
+    if path == "/invocations" or (is_read and not is_skipped(begun, target)):
         raise _build_broken_error(raw, error, target)
 
 
@@ -158,10 +163,18 @@ def _parse_first(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
         return request.json(), raw
     except ValueError as error:
         text = str(error)
-        if not text.startswith("trailing characters"):
-            raise _build_broken_error(raw, text, target) from None
-    first = raw[: end_first(raw)]
-    return parse_json(first), first
+    for _ in range(_MAX_MENDED):
+        if text.startswith("trailing characters"):
+            raw = raw[: end_first(raw)]
+        elif is_of_characters(text) and is_skipped(find_begun(raw, text).path, target):
+            raw = blank_string(raw, text)
+        else:
+            break
+        try:
+            return parse_json(raw), raw
+        except ValueError as error:
+            text = str(error)
+    raise _build_broken_error(raw, text, target)
 
 
 def _build_broken_error(raw: bytes, error: str, target: Type[object]) -> EmulatedError:
@@ -175,7 +188,9 @@ def _build_broken_error(raw: bytes, error: str, target: Type[object]) -> Emulate
             return _build_mismatch_error(mismatch, raw if mismatch.where == "after" else begun.whole)
     except ValueError:
         pass  # no value was complete
-    return _build_syntax_error(error, () if is_far(raw, error) else cut_at_unknown(begun.path, target))
+    path = begun.path
+    error = place_error(raw, error, is_skipped=is_skipped(path, target))
+    return _build_syntax_error(error, () if is_far(raw, error) else cut_at_unknown(path, target))
 
 
 def _build_syntax_error(text: str, path: Path) -> EmulatedError:
@@ -322,21 +337,31 @@ def _build(members: Type[Members], make: Callable[..., T], value: JSON) -> T:
 
 def cut_at_unknown(path: Path, target: Type[object]) -> Path:
     """Return a path up to the first field that its struct does not have: what is inside is skipped, not read."""
+    return path[: _count_known(path, target) + 1]
+
+
+def is_skipped(path: Path, target: Type[object]) -> bool:
+    """Return whether a path leads into a field that its struct does not have."""
+    return _count_known(path, target) < len(path)
+
+
+def _count_known(path: Path, target: Type[object]) -> int:
+    """Return the number of steps of a path before the first field that its struct does not have."""
     inner: object = target
-    for length, step in enumerate(path, 1):
+    for length, step in enumerate(path):
         while isinstance(inner, partial) and inner.func not in (_parse_struct, _parse_sequence):
             inner = inner.args[0]
         if not isinstance(inner, partial):
-            return path
+            break
         if inner.func is _parse_sequence:
             inner = inner.args[0]
         elif not isinstance(step, str) or step == UNKNOWN:
-            return path
+            break
         elif step not in inner.args[1]:
-            return path[:length]
+            return length
         else:
             inner = inner.args[1][step]
-    return path
+    return len(path)
 
 
 def _parse_struct(

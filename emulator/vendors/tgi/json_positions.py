@@ -18,6 +18,7 @@ UNKNOWN = "?"
 """Step of a path in place of a key that could not be read."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BEGUN_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+', re.DOTALL)  # an unclosed one, too
 _SCALAR = re.compile(rb"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _SPACE = re.compile(rb"[\s,:]*")
@@ -29,6 +30,7 @@ _LINE = b"\n"
 _DEPTHS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _MAX_DEPTH = 128  # of serde_json, ``src/de.rs`` (remaining_depth)
 _FAR = 2**16  # bytes; for errors beyond, the message omits the field
+_CONTROL = re.compile(rb"[\x00-\x1f]")
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 
 
@@ -105,9 +107,7 @@ def place(
         if not path:
             return ""
         offset = _look_for_end(body, end, in_list=isinstance(path[-1], int))
-    line = body.count(b"\n", 0, offset) + 1
-    column = offset - body.rfind(b"\n", 0, offset) - 1
-    return f" at line {line} column {column}"
+    return _format_place(body, offset)
 
 
 def _look_for_end(body: bytes, end: int, *, in_list: bool) -> int:
@@ -138,6 +138,69 @@ def find_too_deep(body: bytes) -> str:
             offset = match.start()
             return f" at line {body.count(_LINE, 0, offset) + 1} column {offset - body.rfind(_LINE, 0, offset)}"
     return ""
+
+
+_CHARACTERS = ("invalid unicode code point", "unexpected end of hex escape", "lone leading surrogate in hex escape")
+
+
+def is_of_characters(error: str) -> bool:
+    """Return whether a string is no Unicode, which serde_json does not see where it skips the string.
+
+    Source: serde_json 1.0.140, ``src/read.rs`` (ignore_str, ignore_escape).
+    """
+    return error.startswith(_CHARACTERS)
+
+
+def blank_string(body: bytes, error: str) -> bytes:
+    """Return the body with a blank string of the same length in place of the one that is no Unicode."""
+    found = _find_string(body, error)
+    return (
+        body
+        if found is None
+        else b"%b%b%b"
+        % (
+            body[: found.start() + 1],
+            b" " * (found.end() - found.start() - 2),
+            body[found.end() - 1 :],
+        )
+    )
+
+
+def place_error(body: bytes, error: str, *, is_skipped: bool) -> str:
+    """Return an error of a string at the position that serde_json names.
+
+    A string is read as a whole before it is found to be no UTF-8. In a string that is skipped a control character is
+    not read any more.
+
+    Source: serde_json 1.0.140, ``src/read.rs`` (parse_str, ignore_str).
+    """
+    if not error.startswith(("invalid unicode code point", "control character")):
+        return error
+    found = _find_string(body, error)
+    if found is None:
+        return error
+    if error.startswith("invalid unicode code point"):
+        return f"{_AT.sub('', error)}{_format_place(body, found.end())}"
+    control = _CONTROL.search(body, found.start())
+    if is_skipped and error.startswith("control character") and control is not None:
+        return f"{_AT.sub('', error)}{_format_place(body, control.start())}"
+    return error
+
+
+def _find_string(body: bytes, error: str) -> re.Match[bytes] | None:
+    """Return the string with the error, if it is near the beginning of the body."""
+    read = _find_error(body, error)
+    if read > _FAR:
+        return None
+    for token in _BEGUN_STRING.finditer(body, 0, _FAR):
+        if token.end() >= read - 1:
+            return token if token.start() < read else None
+    return None
+
+
+def _format_place(body: bytes, offset: int) -> str:
+    line = body.count(b"\n", 0, offset) + 1
+    return f" at line {line} column {offset - body.rfind(_LINE, 0, offset) - 1}"
 
 
 def end_first(body: bytes) -> int:

@@ -168,6 +168,7 @@ async def test_payload_above_limit_is_rejected(start: Start) -> None:
 
 OVERLOAD = "vendors: {tgi: {max_concurrent_requests: 1}}\nlatency: {ttft: 10s}\n"
 BUSY = "Model is overloaded"
+LONG = "tide " * 5000
 
 
 @pytest.mark.parametrize(
@@ -224,8 +225,9 @@ async def test_each_answer_takes_a_place(start: Start, path: str, body: JSON) ->
         pytest.param(3, ["a", "b", "c"], ["0", "1", BUSY, "0", "1", "0", "1"], id="two of three free"),
         pytest.param(2, ["a", "b"], ["0", BUSY, "0", "0"], id="one of two free"),
         pytest.param(1, ["a", "b", "c"], [BUSY] * 3, id="none free"),
-        pytest.param(3, ["", "b", "c"], ["empty", "1", BUSY, "1", "1"], id="a refused prompt takes a place"),
-        pytest.param(2, ["", "b"], ["empty", BUSY], id="refused, and no place for the other"),
+        pytest.param(2, ["", "b", "c"], ["empty", "1", BUSY, "1", "1"], id="an empty prompt takes no place"),
+        pytest.param(2, [LONG, "b"], ["long", BUSY], id="one that is too long takes a place"),
+        pytest.param(1, ["", "b"], [BUSY, BUSY], id="none free, even for an empty prompt"),
         pytest.param(5, ["a", "b"], ["0", "1"] * 3, id="all free"),
     ],
 )
@@ -257,7 +259,8 @@ def name_event(event: str) -> str:
     data = json.loads(event.removeprefix("data: "))
     if "error" in data:
         assert data["error"]["http_status_code"] == 422
-        return BUSY if data["error"]["message"] == BUSY else "empty"
+        message = data["error"]["message"]
+        return BUSY if message == BUSY else "empty" if "empty" in message else "long"
     return str(data["choices"][0]["index"])
 
 

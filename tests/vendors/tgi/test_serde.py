@@ -129,6 +129,33 @@ LEADS = {
             422,
             "inputs: invalid type: floating point `1e16`, expected a string at line 1 column 14",
         ),
+        *(
+            (
+                path,
+                '{"inputs":"x","parameters":{"grammar":' + "[" * 130 + "]" * 130 + "}}",
+                422,
+                f"missing field {text}",
+            )
+            for path, text in (
+                (CHAT, "`messages` at line 1 column 300"),
+                ("/v1/completions", "`prompt` at line 1 column 300"),
+                ("/vertex", "`instances` at line 1 column 300"),
+            )
+        ),
+        (CHAT, '{"inputs":"\\ud800"}', 422, "missing field `messages` at line 1 column 19"),
+        (CHAT, '{"a":"\\ud800","b":["\\udc00x"]}', 422, "missing field `messages` at line 1 column 30"),
+        (
+            CHAT,
+            '{"inputs":"a\nb"}',
+            400,
+            "inputs: control character (\\u0000-\\u001F) found while parsing a string at line 1 column 12",
+        ),
+        (
+            "/generate",
+            '{"inputs":"a\nb"}',
+            400,
+            "inputs: control character (\\u0000-\\u001F) found while parsing a string at line 2 column 0",
+        ),
         (
             "/generate",
             '{"inputs":-0}',
@@ -479,6 +506,20 @@ def test_floats_of_old_release(written: str, shown: str) -> None:
     """serde 1.0.171 of 0.9.4 writes a float as ``Display`` does."""
     answer = refuse("/generate", f'{{"inputs":{written}}}'.encode(), OLD)
     assert f"invalid type: floating point `{shown}`, expected a string" in answer.body.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/generate", 400, "inputs: invalid unicode code point at line 1 column 15"),
+        (CHAT, 422, "missing field `messages` at line 1 column 16"),
+        ("/vertex", 422, "missing field `instances` at line 1 column 16"),
+    ],
+)
+def test_bytes_that_are_no_text(path: str, status: int, text: str) -> None:
+    """serde_json 1.0.140, ``src/read.rs`` (parse_str, ignore_str): a string is read whole before it is validated."""
+    answer = refuse(path, b'{"inputs":"\xffbc"}')
+    assert (answer.status, answer.body.decode()) == (status, LEADS[status] + text)
 
 
 def test_negative_zero_is_number() -> None:
