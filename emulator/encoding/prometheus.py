@@ -2,6 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import NamedTuple
 
 CONTENT_TYPE = "text/plain; charset=utf-8"
 Labels = Mapping[str, str]
@@ -14,17 +16,28 @@ def format_values(kind: str, name: str, series: Iterable[tuple[Labels, float]], 
         yield f"{name}{_format_labels(labels)} {_format_number(value)}"
 
 
+class Weighted(NamedTuple):
+    """Samples of a histogram that stand for several each."""
+
+    samples: Sequence[float]
+    counts: Sequence[int]
+
+
+Samples = Iterable[float] | Weighted
+
+
 def format_histogram(
-    name: str, bounds: Sequence[float], series: Iterable[tuple[Labels, Iterable[float]]], text: str = ""
+    name: str, bounds: Sequence[float], series: Iterable[tuple[Labels, Samples]], text: str = ""
 ) -> Iterator[str]:
     """Yield the lines of a histogram, from the samples of each series: buckets up to each bound, sum and count."""
     yield from _format_head("histogram", name, text)
     for labels, samples in series:
         counts = [0] * (len(bounds) + 1)
         total = 0.0
-        for sample in samples:
-            counts[bisect_left(bounds, sample)] += 1
-            total += sample
+        rows = zip(*samples, strict=True) if isinstance(samples, Weighted) else zip(samples, repeat(1), strict=False)
+        for sample, times in rows:
+            counts[bisect_left(bounds, sample)] += times
+            total += sample * times
         seen = 0
         for bound, count in zip([*map(_format_number, bounds), "+Inf"], counts, strict=True):
             seen += count

@@ -12,9 +12,10 @@ from operator import mul
 from typing import TypeVar
 
 from emulator.core.http import Request, Response
-from emulator.encoding.prometheus import Labels, encode_page, format_histogram, format_summary, format_values
+from emulator.encoding.prometheus import Labels, Weighted, encode_page, format_histogram, format_summary, format_values
 from emulator.protocols.tgi import count_answers, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
+from emulator.vendors.tgi.request import CHUNK
 from emulator.vendors.tgi.settings import TgiService
 
 T = TypeVar("T")
@@ -35,9 +36,9 @@ _FAILURES: Mapping[str, tuple[str, ...]] = {
 _KINDS = {kind: name for name, kinds in _FAILURES.items() for kind in kinds}
 _HELP: Mapping[str, str] = {
     "tgi_request_success": "Number of successful requests",
-    "tgi_request_duration": "Total time spent processing the request",
-    "tgi_request_validation_duration": "Time spent validating the request",
-    "tgi_request_queue_duration": "Time spent in the queue per request",
+    "tgi_request_duration": "Request duration",
+    "tgi_request_validation_duration": "Request validation duration",
+    "tgi_request_queue_duration": "Request queue duration",
     "tgi_request_inference_duration": "Request inference duration",
     "tgi_request_mean_time_per_token_duration": "Mean time per token per request",
     "tgi_request_generated_tokens": "Generated tokens per request",
@@ -47,7 +48,6 @@ _HELP: Mapping[str, str] = {
     "tgi_batch_current_size": "Current batch size",
     "tgi_queue_size": "Current queue size",
     "tgi_batch_current_max_tokens": "Maximum tokens for the current batch",
-    "tgi_batch_total_tokens": "Maximum amount of tokens in total.",
     "tgi_request_max_new_tokens": "Maximum new tokens per request",
     "tgi_batch_inference_duration": "Batch inference duration",
     "tgi_batch_forward_duration": "Batch forward duration per method (prefill or decode)",
@@ -90,6 +90,17 @@ def _count_requests(service: TgiService) -> tuple[int, int, Mapping[str, int]]:
     return total, max(0, prompts - lost), failures
 
 
+def _count_steps(service: TgiService, begun: int) -> Mapping[str, int]:
+    """Return the inference calls by method; ``begun``: successful generations."""
+    return {"prefill": begun, "decode": max(0, int(service.metrics.total("completion_tokens")) - begun)}
+
+
+def _spread(samples: Sequence[float], count: int) -> Weighted:
+    """Return samples that stand for ``count``, such as one of each request for all its steps."""
+    each, more = divmod(count, max(1, len(samples)))
+    return Weighted(samples, [each + (number < more) for number in range(len(samples))])
+
+
 def _describe(service: TgiService, name: str) -> str:
     """Return the help text of a metric; 0.9.4 has none."""
     return "" if service.settings.old else _HELP.get(name, "")
@@ -98,7 +109,7 @@ def _describe(service: TgiService, name: str) -> str:
 def _format_counters(service: TgiService) -> Iterator[Iterable[str]]:
     metrics, settings = service.metrics, service.settings
     total, begun, failures = _count_requests(service)
-    steps = {"prefill": begun, "decode": max(0, int(metrics.total("completion_tokens")) - begun)}
+    steps = _count_steps(service, begun)
     failed = failures["generation"] + failures["incomplete"]
     reason = "wait_exceeded" if settings.old else "chunking"
     calls = {"prefill": steps["prefill"] + failed, "decode": steps["decode"]}
@@ -126,8 +137,6 @@ def _format_gauges(service: TgiService) -> Iterator[Iterable[str]]:
         "tgi_batch_current_size": running,
         "tgi_batch_current_max_tokens": running * settings.max_total_tokens,
     }
-    if not settings.old:
-        gauges["tgi_batch_total_tokens"] = running * settings.max_total_tokens
     for name, value in gauges.items():
         yield format_values("gauge", name, [({}, value)], _describe(service, name))
 
@@ -137,9 +146,14 @@ def _format_distributions(service: TgiService) -> Iterator[Iterable[str]]:
     durations = metrics.samples("duration")
     idle = [0.0] * len(durations)
     total, prompt = _split(settings.max_total_tokens), _split(settings.max_input_tokens)
-    steps = _label("method", {"prefill": metrics.samples("ttft"), "decode": metrics.samples("itl")})
-    still = [(labels, [0.0] * len(samples)) for labels, samples in steps]
-    found: Mapping[str, tuple[Sequence[float], Sequence[tuple[Labels, Sequence[float]]]]] = {
+    counts = _count_steps(service, _count_requests(service)[1])
+    taken = {"prefill": metrics.samples("ttft"), "decode": metrics.samples("itl")}
+    steps = _label("method", {name: _spread(samples, counts[name]) for name, samples in taken.items() if samples})
+    still = [(labels, Weighted([0.0] * len(samples), times)) for labels, (samples, times) in steps]
+    lengths = metrics.samples("limit")
+    if not settings.old:
+        lengths = [min(length, CHUNK) for length in lengths]
+    found: Mapping[str, tuple[Sequence[float], Sequence[tuple[Labels, Sequence[float] | Weighted]]]] = {
         "tgi_request_duration": (_SECONDS, [({}, durations)]),
         "tgi_request_inference_duration": (_SECONDS, [({}, durations)]),
         "tgi_request_validation_duration": (_SECONDS, [({}, idle)]),
@@ -147,7 +161,7 @@ def _format_distributions(service: TgiService) -> Iterator[Iterable[str]]:
         "tgi_request_mean_time_per_token_duration": (_SECONDS, [({}, metrics.samples("itl"))]),
         "tgi_request_generated_tokens": (total, [({}, metrics.samples("completion_tokens"))]),
         "tgi_request_input_length": (prompt, [({}, metrics.samples("prompt_tokens"))]),
-        "tgi_request_max_new_tokens": (total, [({}, metrics.samples("limit"))]),
+        "tgi_request_max_new_tokens": (total, [({}, lengths)]),
         "tgi_batch_next_size": (_SIZES, [({}, [1.0] * len(durations))]),
         "tgi_batch_inference_duration": (_SECONDS, steps),
     }

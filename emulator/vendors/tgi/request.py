@@ -14,7 +14,7 @@ from emulator.vendors.tgi.images import has_vision, take_pictures
 from emulator.vendors.tgi.sampling import build_sampling, is_sampled, validate_best_of, validate_sampling
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
-_CHUNK = 1024  # tokens per scheduling step of the router
+CHUNK = 1024  # tokens per scheduling step of the router
 _OLD_LENGTH = 20  # default of max_new_tokens in 0.9.4
 
 
@@ -158,12 +158,12 @@ def measure_limit(
 def _measure_lots(count: int, wanted: int | None, prompt_limit: int, total: int, truncate: int | None) -> int:
     """Return the tokens of all lots of a response; the first one raises if it does not fit."""
     goal = max(0, total - count) if wanted is None else wanted
-    first = min(goal, _CHUNK)
+    first = min(goal, CHUNK)
     _validate_lengths(count, first, prompt_limit, total)
     generated = first
     while generated < goal:
         length = min(count + generated, truncate or total)
-        lot = min(total - length if wanted is None else wanted, _CHUNK)
+        lot = min(total - length if wanted is None else wanted, CHUNK)
         if lot <= 0 or length + lot > total or length > prompt_limit:
             break
         generated += lot
