@@ -16,17 +16,15 @@ def pad(text: str) -> bytes:
     return _NOISE[: _BLOCK - len(text) % _BLOCK]
 
 
-class PaddedTails:
-    """What follows the text of each event, by the size of the text.
+_ENDS = [_NOISE[: _BLOCK - size] + b'"}\n\n' for size in range(_BLOCK)]
 
-    Args:
-        after: a sample, which ends with the noise of another text.
-    """
 
-    def __init__(self, after: bytes) -> None:
-        head, _, _ = after.rpartition(FIELD)
-        self._tails = [b'%b%b%b"}\n\n' % (head, FIELD, _NOISE[: _BLOCK - size]) for size in range(_BLOCK)]
+def cut_noise(after: bytes) -> bytes:
+    """Return what follows the text of each event up to its noise; ``after`` is a sample."""
+    head, _, _ = after.rpartition(FIELD)
+    return head + FIELD
 
-    def list_for(self, texts: Sequence[str]) -> list[bytes]:
-        tails = self._tails
-        return [tails[len(text) % _BLOCK] for text in texts]
+
+def list_ends(texts: Sequence[str]) -> list[bytes]:
+    """Return noise and end of the event of each text."""
+    return [_ENDS[len(text) % _BLOCK] for text in texts]

@@ -12,7 +12,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice
-from emulator.encoding.obfuscation import PaddedTails
+from emulator.encoding.obfuscation import cut_noise, list_ends
 from emulator.encoding.template import SAMPLE_TOKENS, Template
 
 MAX_BATCH = 512  # events of a batch: a larger one would delay other connections
@@ -82,10 +82,38 @@ def render_chunks(
     if layout is not None:
         layout.pieces, layout.size = _join_pieces(pieces, is_before=joint is before), size
     elif pieces:
-        if len(_layouts) >= _MAX_LAYOUTS:
-            del _layouts[next(iter(_layouts))]
-        _layouts[key] = _Layout(texts)
+        _remember(key, texts)
     return b"".join(pieces), size
+
+
+def _render_padded(
+    before: bytes, texts: Sequence[bytes], plain: Sequence[str], start: int, end: int, joint: bytes
+) -> tuple[bytes, int]:
+    """Render events that end with noise by the size of their plain text, as :func:`render_chunks` does.
+
+    ``joint`` is between text and noise; it alone differs between responses.
+    """
+    key: _LayoutKey = (id(texts), start, end, before, -len(joint))  # negative: no key of events without noise
+    layout = _layouts.get(key)
+    if layout is not None and layout.pieces:
+        return joint.join(layout.pieces), layout.size
+    ends = list_ends(plain[start:end])
+    tails = [joint + tail + _END for tail in ends]
+    pieces, size = _lay_out(before, texts[start:end], NumberedTails(tails, [*map(len, tails)]))
+    if layout is not None:
+        heads = map(b"".join, zip(pieces[::4], pieces[1::4], pieces[2::4], strict=True))
+        layout.pieces = [*map(add, [b"", *[tail + _END for tail in ends]], [*heads, b""])]
+        layout.size = size
+    elif pieces:
+        _remember(key, texts)
+    return b"".join(pieces), size
+
+
+def _remember(key: _LayoutKey, texts: Sequence[bytes]) -> None:
+    """Remember that texts were laid out once."""
+    if len(_layouts) >= _MAX_LAYOUTS:
+        del _layouts[next(iter(_layouts))]
+    _layouts[key] = _Layout(texts)
 
 
 @dataclass(slots=True, eq=False)
@@ -178,7 +206,6 @@ _open_after = lru(64)(_Openings)
 
 
 _SILENCE = b'""'
-_tails_after = lru(64)(PaddedTails)
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -226,16 +253,14 @@ class TemplateStream(BatchedEvents):
         return join_batches(self.opening, self._render, len(self.tokens), self.ending)
 
     def _iterate_padded(self) -> Iterator[Event]:
-        before, tails = self.before, _tails_after(self.after[0]).list_for(self.padded)
-        for due, token, tail, number in zip(self.due, self.tokens, tails, count(1), strict=False):
+        before, joint, ends = self.before, cut_noise(self.after[0]), list_ends(self.padded)
+        for due, token, end, number in zip(self.due, self.tokens, ends, count(1), strict=False):
             if token != _SILENCE:
-                yield due, b"".join((before, token, tail)), number, Mark.PLAIN
+                yield due, b"".join((before, token, joint, end)), number, Mark.PLAIN
 
     def _render(self, start: int, end: int) -> tuple[bytes, int]:
         if self.padded:
-            tails = [tail + _END for tail in _tails_after(self.after[0]).list_for(self.padded[start:end])]
-            pieces, size = _lay_out(self.before, self.tokens[start:end], NumberedTails(tails, [*map(len, tails)]))
-            return b"".join(pieces), size
+            return _render_padded(self.before, self.tokens, self.padded, start, end, cut_noise(self.after[0]))
         after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
         return render_chunks(self.before, self.tokens, start, end, after)
 

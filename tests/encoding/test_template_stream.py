@@ -87,6 +87,24 @@ def test_batches_equal_event_by_event_stream(
         assert add_up(batches) == frame(stream)
 
 
+@given(
+    tokens=st.lists(st.text(min_size=1, max_size=40), max_size=40),
+    before=_BYTES,
+    heads=st.lists(_BYTES, min_size=4, max_size=4),
+)
+def test_padded_batches_equal_event_by_event_stream(tokens: list[str], before: bytes, heads: list[bytes]) -> None:
+    quoted = [*map(encode_string, tokens)]
+    for head in heads:  # the texts come again with other ids
+        after = (head + b',"obfuscation":"ab"}\n\n',)
+        ending = [(0.0, b"data: [DONE]\n\n", 0, Mark.DONE)]
+        stream = TemplateStream((), quoted, [0.0] * len(tokens), before, after, ending, padded=tokens)
+        batches = stream.batches()
+        assert batches is not None
+        assert add_up(batches) == frame(stream)
+    plain = TemplateStream((), quoted, [0.0] * len(tokens), before, (heads[0],), ending)
+    assert add_up(plain.batches() or ()) == frame(plain)
+
+
 @pytest.mark.parametrize("length", [0, 1, MAX_BATCH - 1, MAX_BATCH, MAX_BATCH + 1, 3 * MAX_BATCH])
 def test_long_stream_is_split_into_batches(length: int) -> None:
     ending = [(0.0, b"!", 0, Mark.DONE)]

@@ -13,7 +13,7 @@ from emulator.core.http import Event
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.encoding.obfuscation import PaddedTails, pad
+from emulator.encoding.obfuscation import cut_noise, list_ends, pad
 from emulator.encoding.template import SAMPLE, SAMPLE_TEXT, split_chunk
 from emulator.encoding.template_stream import StreamTemplate
 from emulator.protocols.choice_events import (
@@ -167,9 +167,15 @@ class _ChoiceChunks:
             yield from token_events(self.choice, run, before, after)
             return
         texts = self.choice.tokens[run.start : run.end]
-        for number, (text, tail) in enumerate(zip(texts, PaddedTails(after).list_for(texts), strict=True), run.start):
+        joint = cut_noise(after)
+        for number, (text, end) in enumerate(zip(texts, list_ends(texts), strict=True), run.start):
             if text:
-                yield self.choice.due[number], b"".join((before, sse.encode_string(text), tail)), number + 1, PLAIN
+                yield (
+                    self.choice.due[number],
+                    b"".join((before, sse.encode_string(text), joint, end)),
+                    number + 1,
+                    PLAIN,
+                )
 
 
 def _find_text(delta: JSON) -> str:
