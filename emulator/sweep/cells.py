@@ -164,10 +164,10 @@ def _fault(call: CallClass, name: str, position: str, keys: Object) -> Cell:
     return Cell(call, name, position, {"faults": [{"type": name, **keys}]})
 
 
-def join_harmless(call: CallClass, cells: Sequence[Cell]) -> Cell:
-    """Return a cell with the faults of several cells at once."""
+def join_cells(name: str, cells: Sequence[Cell]) -> Cell:
+    """Return a cell with the faults of several cells of a call at once."""
     faults: list[JSON] = []
     for cell in cells:
         found = cell.outcome["faults"]
         faults += [one for one in found if one not in faults] if isinstance(found, list) else []
-    return Cell(call, "every harmless fault at once", "", {"faults": faults})
+    return Cell(cells[0].call, f"{name} at once", "", {"faults": faults})

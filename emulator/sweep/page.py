@@ -20,7 +20,7 @@ pre { overflow-x: auto; padding: .6rem; border: 1px solid #8886; white-space: pr
 a.o { text-decoration: none; }
 .o0 { background: #7a1fa2; } .o1 { background: #b00020; } .o2 { background: #8a4b00; }
 .o3 { background: #a05a00; } .o4 { background: #1b6e3c; }
-.like { opacity: .75; }
+.like { opacity: .8; }
 """
 
 

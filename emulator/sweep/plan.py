@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from emulator.sweep.calls import CallClass
-from emulator.sweep.cells import BEFORE_HEAD, KINDS, UNNOTICEABLE, Cell, join_harmless, list_cells
+from emulator.sweep.cells import BEFORE_HEAD, KINDS, UNNOTICEABLE, Cell, join_cells, list_cells
 from emulator.sweep.probe import Answer
 
 Key = tuple[str, str, str]
@@ -103,21 +103,23 @@ def _build_units(
     """Yield the units of a class; ``found``: what each cell gives the client."""
     errors: dict[int, list[Group]] = {}
     lines: dict[str, list[Group]] = {}
-    harmless: list[Group] = []
+    joined: dict[str, list[Group]] = {}
     for group in groups:
         first = group[0]
         answer = found[first.key]
         if first.fault in UNNOTICEABLE or (first.fault == "drip" and not waits):
-            harmless.append(group)
+            joined.setdefault("every harmless fault", []).append(group)
+        elif first.fault == "drop":
+            joined.setdefault("every drop", []).append(group)
         elif first.fault in KINDS and isinstance(answer, Answer):
             errors.setdefault(answer.status, []).append(group)
         else:
             lines.setdefault(first.fault if first.fault in _LINES else first.name, []).append(group)
     yield from (Unit("ends", alike) for alike in errors.values())
     yield from (Unit("line", sorted(line, key=lambda group: _find_length(group[0], found))) for line in lines.values())
-    if harmless:
-        cells = [group[0] for group in harmless if group[0].fault != "drip"]
-        yield Unit("strongest", [[join_harmless(call, cells)], *harmless])
+    for name, alike in joined.items():
+        cells = [group[0] for group in alike if group[0].fault != "drip"]  # the split in bytes has its writes
+        yield Unit("strongest", [[join_cells(name, cells)], *alike] if len(cells) > 1 else alike)
 
 
 def _find_length(cell: Cell, found: Mapping[Key, object]) -> tuple[bool, int]:

@@ -16,6 +16,7 @@ import pytest
 
 from emulator import start
 from emulator.cli import main
+from emulator.cli.sweep import format_bar
 
 pytestmark = pytest.mark.slow
 
@@ -118,6 +119,18 @@ def test_command_that_cannot_be_swept_exits_2(
     app.write_text(source, encoding="utf-8")
     assert main(["sweep", *flags, "--", sys.executable, str(app)]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("made", "left", "shown"),
+    [
+        pytest.param(0, 30, "[------------------------] 0 of 30 runs, 2 failed, 1800 s left", id="nothing yet"),
+        pytest.param(20, 10, "[################--------] 20 of 30 runs, 2 failed, 30 s left", id="two thirds"),
+        pytest.param(30, 0, "[########################] 30 of 30 runs, 2 failed, 0 s left", id="all"),
+    ],
+)
+def test_progress_has_the_time_left(made: int, left: int, shown: str) -> None:
+    assert format_bar(made, left, 2, 60.0) == shown
 
 
 DEAF = dedent(APP).replace("timeout=2", "timeout=600") + "ask()\n"

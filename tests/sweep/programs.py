@@ -12,7 +12,7 @@ from emulator.sweep.command import Ended
 
 PATIENCE = 5.0  # real seconds without a byte
 PATH = "/serving-endpoints/databricks-claude-sonnet-4-5/invocations"
-TOKENS = 22
+TOKENS = 18
 
 
 class Failure(Exception):
