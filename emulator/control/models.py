@@ -183,8 +183,8 @@ class RuleHits(ResponseModel):
     name: str
     hits: int = Field(description="Calls that it took: those in the journal, and open ones.")
     last: str | None = Field(description="Id of the latest of them.")
-    draw: float | None = Field(description="What was last drawn for its probability, whether it took the call or not.")
-    nearest: int = Field(description="Unmatched calls of the latest 100 that it came nearest to.")
+    draw: float | None = Field(description="Probability draw: the latest, whether the rule matched or not.")
+    nearest: int = Field(description="Near misses: of the latest 100 unmatched calls those that it was nearest to.")
 
 
 class Rules(ResponseModel):
@@ -221,7 +221,7 @@ class ServerStatus(ResponseModel):
     memory: int = Field(description="Resident bytes of the process; 0 where the system does not say.")
     tasks: int = Field(description="What the event loop has under way, connections that rest included.")
     vendors: list[VendorLoad]
-    servers: list[ServerLoad] = Field(description="Deployments with `load` that are busy.")
+    servers: list[ServerLoad] = Field(description="Capacity: deployments with `load` that are busy.")
     journal: JournalState
     sessions: int
     own_sessions: int = Field(description="Sessions with a scenario, clock or port of their own, which no others end.")
@@ -350,7 +350,7 @@ class Filters(RequestModel):
     prompt_line: str | None = None
     summary: str | None = None
     fault: str | None = Field(default=None, description="A fault among those that bent the answer.")
-    matched: Flag | None = Field(default=None, description="Whether a rule took the call.")
+    matched: Flag | None = Field(default=None, description="Whether a rule matched.")
 
 
 class EventsQuery(Filters):
@@ -413,7 +413,7 @@ class ResponseShown(ResponseModel):
     encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
     text: str | None = Field(description="What the model said, as far as it was sent; null: nothing was asked of one.")
     received: str | None = Field(default=None, description="The same of a stream that ended early; else null.")
-    planned: str | None = Field(default=None, description="The whole text of a response that ended early; else null.")
+    planned: str | None = Field(default=None, description="Full answer (not sent) of one that ended early; else null.")
     tool_calls: list[ToolCallShown]
     raw: str | None = Field(
         description="The body of an answer that was bent, as far as it was sent; bytes that are no text as `\\xNN`."
@@ -454,7 +454,7 @@ class RequestDetail(RequestEntry):
     request: RequestShown
     response: ResponseShown
     limits: list[LimitRow] = Field(description="Those that refused it.")
-    explanation: list[RuleVerdict] = Field(description="Every rule's word, up to the one that took the call.")
+    explanation: list[RuleVerdict] = Field(description="The result of each rule, up to the one that matched.")
 
     @property
     def prompt(self) -> str | None:
@@ -505,7 +505,7 @@ class TimingReport(ResponseModel):
 
 
 class Calls(When):
-    """Facets of a call, as in a rule's `when`, and of what became of it; all must hold."""
+    """Facets of a call, as in a rule's `when`, and of its result; all must hold."""
 
     status: Number | None = Field(default=None, description="HTTP status; 0: it ended without an answer.")
     error: Names | None = Field(default=None, description="Kind of refusal.", examples=["rate_limited"])
