@@ -165,6 +165,12 @@ def _since_1(parse: Parse) -> Parse:
     return parse_new
 
 
+def _tokenize_chat(request: Request, service: TgiService) -> Response:
+    """Handle ``POST /chat_tokenize``, which needs no key: the size of its body is validated here."""
+    validate_size(request, service)
+    return handle_chat_tokenize(request, service)
+
+
 def _get(path: str, parse: Parse) -> tuple[Endpoint[TgiSettings, None], ...]:
     """Return the endpoints of a GET route, which also answers HEAD."""
     return tuple(Endpoint(method=method, path=path, parse=parse, is_public=True) for method in ("GET", "HEAD"))
@@ -198,7 +204,7 @@ VENDOR = Vendor(
     chat_model="tgi",
     endpoints=(
         *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
-        Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(handle_chat_tokenize), is_public=True),
+        Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(_tokenize_chat), is_public=True),
         *_get("/", handle_health),
         *_get("/health", handle_health),
         *_get("/ping", handle_health),

@@ -157,6 +157,7 @@ async def test_payload_above_limit_is_rejected(start: Start) -> None:
     kinds = {"Content-Type": "text/plain"}
     assert (await running.ask("tgi", "/generate", large, headers=kinds)).status == 415
     old = await start(OLD)
+    assert (await running.ask("tgi", "/chat_tokenize", large)).status == 413
     assert (await old.ask("tgi", "/generate", large)).status == 422
     larger = {"x": "a" * 2_200_000}
     for app in (running, old):
