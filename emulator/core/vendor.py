@@ -209,12 +209,14 @@ class Outcome(NamedTuple):
     Fields:
         error: kind of error, ``late_error`` for one in a stream, ``client_left`` or ``cut``; ``""``: none.
         begun: they reached a deployment.
+        reason: ``details["reason"]`` of the refusal, for vendors whose own metrics tell it.
     """
 
     path: str
     error: str
     status: int
     begun: bool
+    reason: str = ""
 
 
 class Metrics(Protocol):

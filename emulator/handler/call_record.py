@@ -80,11 +80,12 @@ _DROPPED_MATCH = Match()  # in place of a match dropped with the payload
 
 @dataclass(slots=True, eq=False)
 class RefusedCall:
-    """Why a request was refused; the fields of :class:`JournalEntry`."""
+    """Why a request was refused; the fields of :class:`JournalEntry`, and the vendor's ``reason``, for its metrics."""
 
     error: str | None = None
     hint: str = ""
     limits: tuple[LimitCheck, ...] = ()
+    reason: str = ""
 
 
 NOT_REFUSED = RefusedCall()
@@ -198,7 +199,11 @@ class CallRecord:
         if not self.over:
             return self
         labels = self.vendor, self.path, self.session, self.deployment, self.served, self.asked_operation
-        return *labels, self.stream, self.failure, self.sent.status, self.rule, self.faults
+        return *labels, self.stream, self.failure, self.sent.status, self.rule, self.faults, self.refused.reason
+
+    @property
+    def reason(self) -> str:
+        return self.refused.reason
 
     @property
     def failure(self) -> str:

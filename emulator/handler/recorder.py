@@ -137,7 +137,9 @@ class CallRecorder:
         sent.over = ended if clock.is_wall else read_wall()
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
-            refused = RefusedCall(context.error, self._emulator.tokens.redact(context.hint), context.limits)
+            details = {} if context.refusal is None else context.refusal.details
+            reason, hint = str(details.get("reason", "")), self._emulator.tokens.redact(context.hint)
+            refused = RefusedCall(context.error, hint, context.limits, reason)
         name, served = context.asked if call is None else (call.deployment.name, call.served)
         return CallRecord(  # positional: this many keyword arguments cost more than the rest of the function
             self.explainer,

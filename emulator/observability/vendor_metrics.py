@@ -112,6 +112,9 @@ class AnsweredCall(FinishedCall, Protocol):
     def error(self) -> str | None: ...
 
     @property
+    def reason(self) -> str: ...
+
+    @property
     def served(self) -> str: ...
 
     @property
@@ -173,7 +176,8 @@ class VendorMetrics:
 
     def _count(self, calls: Sequence[AnsweredCall]) -> None:
         first, many = calls[0], len(calls)
-        outcome = Outcome(first.path, _find_failure(first), first.status, first.deployment is not None)
+        begun = first.deployment is not None
+        outcome = Outcome(first.path, _find_failure(first), first.status, begun, first.reason)
         if outcome in self._outcomes or len(self._outcomes) < _MAX_OUTCOMES:
             self._outcomes[outcome] += many
         deployment, served, status = first.deployment, first.served, first.status

@@ -72,6 +72,7 @@ class _Refused(Ended):
     asked_operation: str | None = None
     status: int = 404
     error: str | None = "not_found"
+    reason: str = ""
     served: str = ""
     ended: float = 0.0
     completion_tokens: int = 0

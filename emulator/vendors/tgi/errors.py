@@ -86,6 +86,7 @@ def refusal(text: str, param: str | None = None, *, streamed: bool = False, earl
     details: Object = {"streamed": True} if streamed else {}
     if early:
         details["early"] = True
+        details["reason"] = "" if streamed else param
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=VALIDATION + text, param=param, details=details)
 
 
@@ -107,7 +108,7 @@ def encode_refusal(error: EmulatedError, settings: TgiSettings) -> bytes:
 
 def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
     """Return an error raised before the response begins, which has a status even if the request streams."""
-    details: Object = {"streamed": False, "error_type": error_type}
+    details: Object = {"streamed": False, "error_type": error_type, "reason": error_type}
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, param=param, details=details)
 
 

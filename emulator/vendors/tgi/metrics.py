@@ -33,6 +33,15 @@ _FAILURES: Mapping[str, tuple[str, ...]] = {
     "incomplete": ("internal",),
     "dropped": ("client_left",),
 }
+# Label `err` of refusals before any generation, by their reason; none: the router counts the request alone.
+_EARLY: Mapping[str, str] = {
+    "template_error": "template",
+    "tool_error": "",
+    "suffix not supported": "validation",
+    "batch size exceeded": "validation",
+    "Input validation error": "",
+    "best_of": "",
+}
 _KINDS = {kind: name for name, kinds in _FAILURES.items() for kind in kinds}
 _HELP: Mapping[str, str] = {
     "tgi_request_success": "Number of successful requests",
@@ -73,10 +82,19 @@ def handle_metrics(request: Request, service: TgiService) -> Response:
 
 
 def _count_requests(service: TgiService) -> tuple[int, int, Mapping[str, int]]:
-    """Return the requests as the router counts them, the successful generations, and the failures by ``err``."""
-    total, lost, failures = int(service.metrics.total("prompts")), 0, dict.fromkeys(_FAILURES, 0)
-    for (path, error, status, begun), many in service.metrics.outcomes().items():
+    """Return the requests as the router counts them, the successful generations, and the failures by ``err``.
+
+    Source: text-generation-inference, ``router/src/infer/mod.rs:252-256`` (apply_chat_template) and
+    ``router/src/server.rs:747-775`` (completions).
+    """
+    total, lost, failures = int(service.metrics.total("prompts")), 0, dict.fromkeys((*_FAILURES, "template"), 0)
+    for (path, error, status, begun, reason), many in service.metrics.outcomes().items():
         kind = _KINDS.get(error)
+        if reason in _EARLY:
+            total += many
+            if _EARLY[reason]:
+                failures[_EARLY[reason]] += many
+            continue
         if path == _SINGLE and (not error or kind == "validation"):
             total += many
         is_health = error == "not_ready" and status == 503

@@ -70,7 +70,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     instances = serde.read(request, VERTEX_REQUEST).instances
     if not instances:
         text = "Input validation error"
-        raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
+        raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text, "reason": text})
     deployment = validate_started(find_served_deployment(tuple(service.deployments.values())))
     # The router converts all instances before it runs any.
     ready = [build_request(one, deployment, service) if isinstance(one, ChatBody) else one for one in instances]

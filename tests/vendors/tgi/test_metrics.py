@@ -96,6 +96,40 @@ async def test_lots_and_steps_are_counted(start: Start) -> None:
     assert not any("batch_total_tokens" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "counted", "failure"),
+    [
+        pytest.param(CHAT, {"messages": [*HELLO, *HELLO]}, 1, 'err="template"', id="template"),
+        pytest.param("/chat_tokenize", {"messages": [*HELLO, *HELLO]}, 1, 'err="template"', id="template, tokenized"),
+        pytest.param(CHAT, {"messages": HELLO, "tools": [], "tool_choice": "f"}, 1, None, id="tool"),
+        pytest.param("/v1/completions", {"prompt": "x", "suffix": "y"}, 1, 'err="validation"', id="suffix"),
+        pytest.param("/v1/completions", {"prompt": ["x"] * 5}, 1, 'err="validation"', id="too many prompts"),
+        pytest.param("/vertex", {"instances": []}, 1, None, id="no instance"),
+        pytest.param("/generate", {"inputs": "x", "parameters": {"best_of": 3}}, 1, None, id="best of too many"),
+        pytest.param(
+            "/generate_stream",
+            {"inputs": "x", "parameters": {"best_of": 2}},
+            1,
+            'err="validation"',
+            id="best of several in a stream",
+        ),
+        pytest.param(CHAT, {"messages": HELLO, "top_p": 3}, 2, 'err="validation"', id="parameters"),
+        pytest.param("/generate", {"inputs": 5}, 0, None, id="body"),
+    ],
+)
+async def test_refusals_are_counted_where_they_are_found(
+    start: Start, path: str, body: JSON, counted: int, failure: str | None
+) -> None:
+    """``router/src/infer/mod.rs:252-256``, ``router/src/server.rs:739-775``, as the router answered."""
+    running = await start()
+    for _ in range(2):
+        await running.ask("tgi", path, body)
+    lines = [line for line in await scrape(running) if line.startswith(("tgi_request_count", "tgi_request_failure"))]
+    count = [f"tgi_request_count {2 * counted}"] if counted else []
+    failed = [f"tgi_request_failure{{{failure}}} 2"] if failure else []
+    assert lines == [*count, *failed]
+
+
 async def test_metric_type_is_declared_once(start: Start) -> None:
     running = await start(REPLY)
     await running.ask("tgi", "/generate", {"inputs": "x"})
