@@ -8,12 +8,14 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from emulator import start
 from emulator.client import EmulatorClient
+from emulator.imports.files import read_files
 from emulator.vendors import VENDORS
 from tests.console.conftest import Open, Page
 from tests.console.test_console import PATH, chat, console
@@ -247,3 +249,24 @@ def test_charts_begin_with_the_history_of_the_server(look: Open) -> None:
         page.evaluate("async () => { await beginSamples(); }")
         assert page.evaluate("samples.filter(row => row.open === 7).map(row => row.time)") == [1, 2]
         page.close()
+
+
+@pytest.mark.parametrize(("session", "calls"), [pytest.param("", 3, id="all"), pytest.param("a", 1, id="of a session")])
+def test_calls_are_saved_as_har(
+    session: str, calls: int, look: Open, emulator_at_work: EmulatorClient, tmp_path: Path
+) -> None:
+    """The file of the button is what `emulator import` reads: an answer, a stream, a refusal."""
+    chat(emulator_at_work, "Hello")
+    chat(emulator_at_work, "Hello", stream=True)
+    chat(emulator_at_work, "Which rivers?", headers={"x-emulator-session": "a"})
+    page = look(console(emulator_at_work))
+    if session:
+        page.select_option("#session", session)
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save HAR").click()
+    file = tmp_path / saving.value.suggested_filename
+    saving.value.save_as(file)
+    found = read_files([file])
+    assert [exchange.vendor for exchange in found.exchanges] == ["databricks"] * calls
+    assert file.name == "emulator.har"
+    assert "dapi-search-secret" not in file.read_text(encoding="utf-8")
