@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import ceil, exp, floor, isfinite, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,22 @@ class Fit:
     def worst(self) -> float:
         """Return the largest relative error of a held-out quantile."""
         return max(abs(fitted - measured) / measured for _, measured, fitted in self.quantiles if measured > 0)
+
+    @property
+    def is_off(self) -> bool:
+        """Return whether a held-out quantile is off by more than 5 % and by more than so few times explain.
+
+        The interval of a quantile (95 %) is that of the order statistics around it.
+        """
+        count = len(self.held_out)
+        for share, _, fitted in self.quantiles:
+            margin = 1.96 * sqrt(count * share * (1 - share))
+            low, high = floor(count * share - margin) - 1, ceil(count * share + margin)
+            if low >= 0 and fitted < self.held_out[low] * (1 - _MAX_ERROR):
+                return True
+            if high < count and fitted > self.held_out[high] * (1 + _MAX_ERROR):
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +161,7 @@ def fit_times(samples: Samples) -> Fit:
     families.sort(key=lambda family: family.bic)
     chosen = families[0]
     fit = _check(chosen, held_out, families, len(samples))
-    if chosen.name != "constant" and fit.worst > _MAX_ERROR:
+    if chosen.name != "constant" and fit.is_off:
         empirical = _check(_estimate_empirical(learned), held_out, families, len(samples))
         fit = empirical if empirical.worst < fit.worst else fit
     return fit

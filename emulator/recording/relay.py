@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
@@ -192,18 +192,17 @@ class _Passage:
         self._http = http
         self._connection: Connection = http.connection
         self._observer = observer
-        self._now: Callable[[], float] = asyncio.get_running_loop().time
-        self._began = self._now()
+        self._began = monotonic()  # finer than the time of some event loops, which is one of milliseconds
         self._head: ResponseStart | None = None
         self._received = 0
         self._is_sent = False
 
     def _offset(self) -> float:
-        return self._now() - self._began
+        return monotonic() - self._began
 
     def _sent(self) -> None:
         self._is_sent = True
-        self._began = self._now()
+        self._began = monotonic()
         self._observer.on_sent(time())
 
     async def run(

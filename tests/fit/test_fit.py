@@ -38,6 +38,15 @@ def test_family_and_parameters_are_found(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["lognormal", "gamma", "normal"])
+def test_few_times_keep_a_family(name: str) -> None:
+    """Of 80 times 16 are held out; how far their quantiles are off says little."""
+    draw, _ = LAWS[name]
+    found = [fit_times(draw(np.random.default_rng(seed), 80)).chosen.name for seed in range(20)]
+    assert found.count("empirical") <= 2
+
+
+@pytest.mark.slow
 def test_mixture_falls_back_to_quantiles() -> None:
     rng = np.random.default_rng(7)
     samples = np.concatenate([rng.normal(0.1, 0.005, 8500), rng.normal(1.0, 0.05, 1500)])
