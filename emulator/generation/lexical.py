@@ -72,19 +72,15 @@ def draw_lexical(texts: Sequence[str], dimensions: int, model: bytes) -> Floats:
     if dimensions > _MOST_CACHED:
         return _draw(texts, dimensions, model)
     cache = _vectors_of(model, dimensions)
-    found = [*map(cache.get, texts)]
-    known = [row for row in found if row is not None]
-    if len(known) == len(texts):
-        return np.array(known)
-    missing = [text for text, row in zip(texts, found, strict=True) if row is None] if known else texts
-    drawn = _draw(missing, dimensions, model)
-    for text, row in zip(missing, drawn, strict=True):
-        if len(text) <= _MOST_CACHED:
-            cache.keep(text, row)
-    if not known:
-        return drawn.copy()  # the caller may change it
-    rows = iter(drawn)
-    return np.array([next(rows) if row is None else row for row in found])
+    known = {text: row for text in texts if (row := cache.get(text)) is not None}
+    missing = [*dict.fromkeys(text for text in texts if text not in known)] if known else [*dict.fromkeys(texts)]
+    if missing:
+        drawn = _draw(missing, dimensions, model)
+        for text, row in zip(missing, drawn, strict=True):
+            known[text] = cache.keep(text, row) if len(text) <= _MOST_CACHED else row
+        if len(missing) == len(texts):
+            return drawn.copy()  # the caller may change it
+    return np.array([known[text] for text in texts])
 
 
 def _draw(texts: Sequence[str], dimensions: int, model: bytes) -> Floats:

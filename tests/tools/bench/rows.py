@@ -12,8 +12,10 @@ USUAL = "usual"
 TTFT, ITL, TOKENS = 100.0, 20.0, 64  # milliseconds, milliseconds, tokens of a paced stream
 LIMIT = 256  # tokens of an unpaced stream
 PREFIX, CHAT, EMBED = "/serving-endpoints", "/chat/completions", "/embeddings"
+VOCABULARY = "o200k_base"  # of the package litellm, without which the rows that need it are left out
 STORE = "redis://"  # in flags, replaced by the URL of the Redis of the run
 _MODEL = "databricks-meta-llama-3-3-70b-instruct"
+_OTHER = "databricks-gte-large-en"  # a deployment that no chat request addresses
 _SYSTEM = "You are a helpful assistant who answers briefly and to the point."
 _PROMPT = f"Please tell me in a few words what I should know about topic {NUMBER} before I start."
 _LONG = _PROMPT.replace(NUMBER, "00000002")  # one of five topics has a text of more than ``LIMIT`` tokens, as this one
@@ -27,8 +29,15 @@ name: quota
 limits:
   - {per: principal, unit: requests, amount: 100000000, window: 60s}
 """
+_REAL = f"""version: 1
+name: real vocabulary
+deployments: [{{vendor: databricks, name: {_MODEL}, tokenizer: {VOCABULARY}}}]
+"""
+_LEXICAL = f"""version: 1
+name: lexical vectors
+deployments: [{{vendor: databricks, name: {_OTHER}, task: embeddings, embeddings: {{geometry: lexical}}}}]
+"""
 _COMMON_RULES = 3  # of the scenarios of many rules
-_OTHER = "databricks-gte-large-en"  # a deployment that no chat request addresses
 _INF = float("inf")
 
 
@@ -140,7 +149,9 @@ def _embed(encoding: str) -> Work:
     texts = [f"A short passage about subject {NUMBER} that somebody wants to find again."] * 64
     body = {"model": "databricks-gte-large-en", "input": texts, "encoding_format": encoding}
     load = Load(body=body, connections=16)
-    return Work(name=encoding, setups={OURS: Setup(path=PREFIX + EMBED)}, load=load, bare=("embeddings",))
+    path = PREFIX + EMBED
+    setups = {OURS: Setup(path=path), "lexical": Setup(path=path, scenario=_LEXICAL)}
+    return Work(name=encoding, setups=setups, load=load, bare=("embeddings",))
 
 
 def _pace(connections: int, ramp: float, warm: float, share: float, *scenarios: str) -> Work:
@@ -168,6 +179,7 @@ WORKS = (
             "faults": Setup(scenario=_FAULTS),
             "sessions": Setup(path=f"/_s/{NUMBER}{PREFIX}{CHAT}"),
             **{f"{count} rules": Setup(scenario=write_rules(count)) for count in RULES},
+            VOCABULARY: Setup(scenario=_REAL),
             "two workers": Setup(flags=("--workers", "2")),
         },
         load=_CHATS,
@@ -232,6 +244,11 @@ ROWS = (
         must=0.75, aim=0.95, at_least=True),
     Row(number="8", name="64 vectors of 1024, base64", work="base64", figure="answers_per_cpu",
         against="embeddings", must=0.90, aim=0.95, at_least=True),
+    *(
+        Row(number="8", name=f"the same, {encoding}, lexical", work=encoding, figure="answers_per_cpu", side="lexical",
+            against=OURS, must=0.77, at_least=True)
+        for encoding in ("float", "base64")
+    ),
     Row(number="9", name="start to first answer", work="start", figure="first_answer", against="validating", must=2,
         aim=1.5),
     Row(number="9", name="start to first answer, usual scenario", work="start", figure="first_answer", side=USUAL,
@@ -257,6 +274,8 @@ ROWS = (
     Row(number="14", name="chat, a quota in Redis, added p50", work="quota", figure="latency_p50", side="Redis",
         against="memory", added=True, must=0.35, aim=0.2, unit="ms"),
     Row(number="15", name="chat, two workers", work="chat", figure="answers_per_cpu", side="two workers",
+        against=OURS, at_least=True),
+    Row(number="16", name="chat, a real vocabulary", work="chat", figure="answers_per_cpu", side=VOCABULARY,
         against=OURS, at_least=True),
 )  # fmt: skip
 NUMBERS = tuple(dict.fromkeys(row.number for row in ROWS))

@@ -14,7 +14,19 @@ from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as running_store
 from tests.tools.bench import features
 from tests.tools.bench.load import Figures, Load, Loader
-from tests.tools.bench.rows import LIMIT, OURS, STORE, TOKENS, Row, Setup, Work, chat, long_stream, works_of
+from tests.tools.bench.rows import (
+    LIMIT,
+    OURS,
+    STORE,
+    TOKENS,
+    VOCABULARY,
+    Row,
+    Setup,
+    Work,
+    chat,
+    long_stream,
+    works_of,
+)
 from tests.tools.bench.servers import NUMBER, Running, Side, serving
 
 HERE = Path(__file__).parent.parent.parent.parent
@@ -49,6 +61,7 @@ def reference(name: str, sample: Path) -> Side:
 @contextmanager
 def open_store(rows: Sequence[Row]) -> Iterator[tuple[list[Row], str]]:
     """Start a Redis if a row needs one; yield the rows that can be measured, and its URL."""
+    rows = leave_out_vocabulary(rows, has_vocabulary=find_spec("litellm") is not None)
     works = [work.name for work in works_of(rows) if any(STORE in setup.flags for setup in work.setups.values())]
     if not works:
         yield [*rows], ""
@@ -62,6 +75,14 @@ def open_store(rows: Sequence[Row]) -> Iterator[tuple[list[Row], str]]:
     assert kind is not None
     with tempfile.TemporaryDirectory() as folder, running_store(kind, Path(folder)) as url:
         yield [*rows], url
+
+
+def leave_out_vocabulary(rows: Sequence[Row], *, has_vocabulary: bool) -> Sequence[Row]:
+    """Return the rows that can be measured without the vocabulary, or all."""
+    found = [row for row in rows if has_vocabulary or row.side != VOCABULARY]
+    if len(found) < len(rows):
+        print(f"The rows with {VOCABULARY} are skipped: the package litellm is missing.", file=sys.stderr)
+    return found
 
 
 def explain_missing_store(kind: str | None, *, has_client: bool) -> str:

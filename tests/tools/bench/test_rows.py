@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,20 @@ import pytest
 from emulator.cli.commands import main as run_cli
 from emulator.serve import server
 from tests.tools.bench import reference, run
-from tests.tools.bench.rows import LIMIT, NUMBERS, OURS, ROWS, RULES, STORE, USUAL, WORKS, chat, long_stream, works_of
+from tests.tools.bench.rows import (
+    LIMIT,
+    NUMBERS,
+    OURS,
+    ROWS,
+    RULES,
+    STORE,
+    USUAL,
+    VOCABULARY,
+    WORKS,
+    chat,
+    long_stream,
+    works_of,
+)
 from tests.tools.bench.servers import NUMBER, Running, serving
 
 SCENARIOS = {
@@ -20,7 +34,7 @@ SHARED = [row for row in ROWS if row.number == "14"]
 
 def test_every_row_has_its_work_and_both_sides() -> None:
     works = {work.name: work for work in WORKS}
-    assert tuple(map(str, range(1, 16))) == NUMBERS
+    assert tuple(map(str, range(1, 17))) == NUMBERS
     assert len({(row.number, row.name) for row in ROWS}) == len(ROWS)
     for row in ROWS:
         assert row.side in works[row.work].setups, row
@@ -46,11 +60,21 @@ def test_scenarios_are_valid(name: tuple[str, str], tmp_path: Path, capsys: pyte
     """Check strictly; the only note is that limits depend on the order of requests."""
     file = tmp_path / "scenario.yaml"
     file.write_text(SCENARIOS[name], encoding="utf-8")
+    if VOCABULARY in SCENARIOS[name] and find_spec("litellm") is None:
+        pytest.skip("the package litellm contains the vocabulary")
     has_limits = "limits:" in SCENARIOS[name]
     code = run_cli(["check", "--strict", "--json", str(file)])
     found = json.loads(capsys.readouterr().out)
     assert (code, len(found)) == (0, 1 if has_limits else 0)
     assert all("depends on request order" in json.dumps(row) for row in found)
+
+
+def test_rows_with_vocabulary_are_left_out_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(run.leave_out_vocabulary(ROWS, has_vocabulary=True)) == len(ROWS)
+    assert {row.side for row in ROWS} - {row.side for row in run.leave_out_vocabulary(ROWS, has_vocabulary=False)} == {
+        VOCABULARY
+    }
+    assert "litellm is missing" in capsys.readouterr().err
 
 
 def test_both_sides_select_the_event_loop_by_the_same_function() -> None:
