@@ -11,6 +11,7 @@ _NULL = "description: the service sends null for what a request left open"
 _LATE = "ours: the event of a late error has only the fields that are known at that time"
 _DATABRICKS = "dialect: Databricks repeats tools as they were sent"
 _EMPTY = "description: an empty page has no ids"
+_SHOWN = "description: the service has the field (OpenAI API reference, Create vector store, sample answer)"
 
 _CHUNK = r"CreateChatCompletionStreamResponse "
 _ECHO = (
@@ -26,7 +27,9 @@ KNOWN: dict[str, str] = {
     _CHUNK + r"\.choices\[\]\.delta\.(audio|context|reasoning_content): unknown": _AZURE,
     r"CreateChatCompletionResponse \.choices\[\]\.message\.(context|reasoning_content): unknown": _AZURE,
     rf"(CreateChatCompletionResponse|ChatCompletionList \.data\[\]) ?\.{_ECHO}: unknown": _STORED,
-    r"(ChatCompletionList|ListFilesResponse|ListBatchesResponse) \.(first_id|last_id): null, not string": _EMPTY,
+    r"(ChatCompletionList|List(Files|Batches|VectorStores)Response) \.(first_id|last_id): null, not string": _EMPTY,
+    r"(ListVectorStoresResponse \.data\[\]|VectorStoreObject ?)\.description: unknown": _SHOWN,
+    r"(ListVectorStoresResponse \.data\[\]|VectorStoreObject ?)\.expires_after: null, not object": _NULL,
     r"(Batch|ListBatchesResponse \.data\[\]) ?\.\w*(_at|_id|errors): null, not (integer|string|object)": _NULL,
     r"ChatCompletionMessageList \.data\[\]\.(name: unknown|refusal: missing|role: .*|content: .*)": _STORED,
     r"Response(StreamEvent)? .*(frequency_penalty|presence_penalty|store|obfuscation): unknown": _TODAY,
