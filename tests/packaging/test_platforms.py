@@ -1,8 +1,10 @@
 """The list of what cannot run on an operating system, and that the rest can at least be collected there."""
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -70,6 +72,21 @@ def find_posix(source: str) -> list[str]:
         elif isinstance(node, ast.Attribute) and node.attr in POSIX_NAMES:
             found.append(node.attr)
     return found
+
+
+@pytest.mark.skipif(which("git") is None, reason="git is not installed")
+def test_checkout_of_windows_keeps_line_ends(tmp_path: Path) -> None:
+    (tmp_path / ".gitattributes").write_bytes((ROOT / ".gitattributes").read_bytes())
+    files = {"run": b"#!/bin/sh\ntrue\n", "page.md": b"a\nb\n", "golden.http": b"GET / HTTP/1.1\r\n\r\na\nb\n"}
+    git = ["git", "-c", "core.autocrlf=true", "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    for name in files:
+        (tmp_path / name).unlink()
+    subprocess.run([*git, "checkout", "-q", "."], cwd=tmp_path, check=True)
+    assert {name: (tmp_path / name).read_bytes() for name in files} == files
 
 
 @pytest.mark.slow

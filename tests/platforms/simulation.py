@@ -70,6 +70,7 @@ def simulate(name: str) -> None:
 
 def _lack_like_windows(make: Callable[[], asyncio.AbstractEventLoop]) -> None:
     """Take what Windows has not, and offer what its Python asks for; ``make``: creates the loops of its policy."""
+    signal.SIGBREAK = signal.SIGUSR1  # type: ignore[attr-defined]  # its number is no signal's here
     for owner, names in ((signal, ("SIGHUP", "SIGUSR1", "SIGUSR2")), (socket, ("SO_REUSEPORT",))):
         for attribute in names:
             delattr(owner, attribute)

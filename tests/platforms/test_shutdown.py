@@ -16,6 +16,7 @@ _ROOT = Path(__file__).parents[2]
 _CASES = [("", "SIGINT", 130)]
 if sys.platform == "linux":
     _CASES += [(name, "SIGINT", 130) for name in ("proactor", "selector", "darwin")] + [("proactor", "SIGTERM", 0)]
+    _CASES += [(name, "SIGUSR1", 0) for name in ("proactor", "selector")]  # Ctrl-Break in the simulation
 _SERVE = "import sys, tests.platforms.simulation\nfrom emulator.cli import main\nsys.exit(main(sys.argv[1:]))\n"
 _RULE = """
 version: 1
