@@ -135,10 +135,14 @@ def _find(name: str, folder: Path) -> Path:
         raise _NoAnswerError(f"{name} leads nowhere") from None
     if not is_file:
         raise _NoAnswerError(f"there is no file {name}")
+    _require_spelling(name, folder)
+    return file
+
+
+def _require_spelling(name: str, folder: Path) -> None:
     spelled = _find_spelling(name, folder)
     if spelled != name:
         raise _NoAnswerError(f"there is no file {name} on every system; write {spelled}")
-    return file
 
 
 def _find_spelling(name: str, folder: Path) -> str:

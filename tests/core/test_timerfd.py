@@ -66,7 +66,9 @@ def test_alarm_leaves_no_open_file(open_files: int, stops: bool) -> None:
 class CoarseLoop(asyncio.SelectorEventLoop):
     """Loop with the clock of Windows before Python 3.13."""
 
-    _clock_resolution = 0.0156
+    def __init__(self) -> None:
+        super().__init__()
+        self._clock_resolution = 0.0156
 
     def time(self) -> float:
         return monotonic() // self._clock_resolution * self._clock_resolution

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.scenario.load import load_scenario, load_text
 from emulator.scenario.parsed import ScenarioError
-from emulator.scenario.reply_files import _find_spelling
+from emulator.scenario.reply_files import _find_spelling, _NoAnswerError, _require_spelling
 from tests.scenario.texts import rows_of
 
 
@@ -147,3 +147,8 @@ def test_find_spelling_follows_folders(tmp_path: Path, name: str, spelled: str) 
     (tmp_path / "answers" / "tides.md").touch()
     (tmp_path / "answers" / "cafe\u0301.md").touch()
     assert _find_spelling(name, tmp_path) == spelled
+    if spelled == name:
+        _require_spelling(name, tmp_path)
+    else:
+        with pytest.raises(_NoAnswerError, match=f"on every system; write {spelled}"):
+            _require_spelling(name, tmp_path)
