@@ -27,7 +27,7 @@ _CHAT = (
     b"POST /openai/v1/chat/completions HTTP/1.1\r\nHost: x\r\napi-key: k\r\nContent-Type: application/json\r\n"
     b'Content-Length: 68\r\n\r\n{"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}'
 )
-_ECHO = b"GET /echo HTTP/1.1\r\nConnection: close\r\nHost: x\r\nx-key: k\r\n\r\n"
+_ECHO = b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n"
 
 
 async def read(running: Running, sent: bytes) -> tuple[bytes, bool]:
