@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import traceback
 from base64 import b64decode
 from binascii import Error
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 FILE = "file:"  # before the path of a user's vocabulary
 MAX_FILE = 128 * 1024**2  # bytes
 _MAX_CUT = 100_000  # characters that tiktoken cuts at once: a million blanks overflow the stack of its search
+_PROBED = 8  # special tokens that are tried
 _MAX_CACHED = 8192  # characters of a text whose pieces are cached
 _CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"""
@@ -114,12 +116,14 @@ class Backend(Protocol):
     Fields:
         size: of the vocabulary; ``bos``, ``eos``: ids of its special tokens.
         specials: texts of these two.
+        separators: texts of all special tokens, if the texts between them can be cut one by one.
     """
 
     size: int
     bos: int | None
     eos: int
     specials: Mapping[int, str]
+    separators: Sequence[str]
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         """Return the ids of a text without special tokens, and the text that each completes."""
@@ -147,6 +151,8 @@ class VocabularyTokenizer:
         self.render = render
         self._backend = backend
         self._cut_short = lru(4096)(backend.cut)
+        texts = sorted(backend.separators, key=len, reverse=True)
+        self._find_special = re.compile(f"({'|'.join(map(re.escape, texts))})").split if texts else None
 
     def _cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         return self._cut_short(text) if len(text) <= _MAX_CACHED else self._backend.cut(text)
@@ -168,9 +174,16 @@ class VocabularyTokenizer:
         return self.count(text), sum(map(lean, text[:_MAX_CACHED].split(" ")))
 
     def count_rendered(self, values: Mapping[str, JSON]) -> int:
-        """Return the tokens of a conversation in the model's own chat template."""
+        """Return the tokens of a conversation in the model's own chat template.
+
+        The texts between special tokens are cut one by one, so that those that requests repeat are cut once: the
+        system prompt with the tools, and earlier messages.
+        """
         assert self.render is not None
-        return len(self._backend.read(self.render(values)))
+        text = self.render(values)
+        if self._find_special is None:
+            return len(self._backend.read(text))
+        return sum(1 if number % 2 else self.count(part) for number, part in enumerate(self._find_special(text)))
 
     def decode(self, ids: Sequence[int]) -> str:
         for id in ids:
@@ -217,6 +230,7 @@ class _Tiktoken:
         self._first = first
         self.size, self.bos, self.eos = size, bos and bos[0], eos[0]
         self.specials: Mapping[int, str] = dict([eos] if bos is None else [bos, eos])
+        self.separators: Sequence[str] = [*self.specials.values()]
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         ranks = self._list_ranks(text.encode("utf-8", "replace").decode())
@@ -253,6 +267,20 @@ class _HuggingFace:
         self.eos = self.size - 1 if ending is None else ending
         names = {id: tokenizer.id_to_token(id) for id in (self.bos, self.eos) if id is not None}
         self.specials: Mapping[int, str] = {id: name for id, name in names.items() if name}
+        self.separators: Sequence[str] = self._list_separators()
+
+    def _list_separators(self) -> Sequence[str]:
+        """Return the texts of special tokens, if the tokens of a text are those of its parts between them.
+
+        They are not where a token takes blanks beside it, or where only the beginning of a text is marked.
+        """
+        found = [token.content for token in self._tokenizer.get_added_tokens_decoder().values() if token.special]
+        for text in found[:_PROBED]:
+            probe = [text, "a b", text, " a\n", text, "\n\n12 é", text, text, " ", text]
+            parts = [id for part in probe for id in self.read(part)]
+            if [*self.read("".join(probe))] != parts:
+                return ()
+        return found
 
     def _find(self, config: Mapping[str, JSON], key: str, usual: Sequence[str]) -> int | None:
         given = config.get(key)
@@ -298,6 +326,7 @@ class _SentencePiece:
         self.eos = int(processor.eos_id())
         known = [id for id in (self.bos, self.eos) if id is not None and id >= 0]
         self.specials: Mapping[int, str] = {id: processor.id_to_piece(id) for id in known}
+        self.separators: Sequence[str] = [*self.specials.values()]
 
     def cut(self, text: str) -> tuple[Sequence[int], Sequence[str]]:
         data = text.encode("utf-8", "replace")
@@ -389,6 +418,8 @@ def _load(path: Path, name: str) -> VocabularyTokenizer:
     if size > MAX_FILE:
         raise VocabularyError(f"{path} has {size // 1024**2} MiB; a vocabulary has at most {MAX_FILE // 1024**2}")
     backend = _open(path, data, config)
+    if not isinstance(backend, _HuggingFace):  # its file has them all
+        backend.separators = [*dict.fromkeys((*backend.separators, *_list_added(config)))]
     profile = _profile(name, backend.size, backend.bos, backend.eos)
     return VocabularyTokenizer(profile, backend, _compile_template(config))
 
@@ -491,6 +522,13 @@ class _ChatTemplate:
             frames = traceback.extract_tb(error.__traceback__)
             lines = [frame.lineno for frame in frames if frame.filename == "<template>"]
             raise ChatTemplateError(str(error), (lines[-1] if lines else None) or 1) from None
+
+
+def _list_added(config: Mapping[str, JSON]) -> Sequence[str]:
+    """Return the texts of the special tokens that ``tokenizer_config.json`` lists."""
+    added = config.get("added_tokens_decoder")
+    rows = [row for row in added.values() if isinstance(row, dict)] if isinstance(added, dict) else []
+    return [text for row in rows if row.get("special") and isinstance(text := row.get("content"), str) and text]
 
 
 def _compile_template(config: Mapping[str, JSON]) -> _ChatTemplate | None:

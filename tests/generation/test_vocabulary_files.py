@@ -8,6 +8,7 @@ from unicodedata import normalize
 from urllib.request import Request, urlopen
 
 import pytest
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,7 +63,6 @@ def test_any_text_is_cut_and_decoded(tokenizer: VocabularyTokenizer, text: str) 
 
 def test_ids_are_those_of_the_libraries(folder: Path) -> None:
     import sentencepiece
-    import tokenizers
 
     hugging_face = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
@@ -91,6 +91,31 @@ def test_chat_is_counted_in_its_template(folder: Path) -> None:
     assert count_chat(messages, (), tokenizer)[0] == 1 + (1 + len(ids[0]) + 1) + (1 + len(ids[1]) + 1) + 1
     tool = Tool(name="search", description="Find it.", parameters={})
     assert count_chat(messages, (tool,), tokenizer)[0] > count_chat(messages, (), tokenizer)[0] + 20
+
+
+def test_rendered_chat_counts_as_its_library_does(folder: Path) -> None:
+    """The parts between special tokens are cut one by one, so that repeated ones are cut once."""
+    tokenizer = load_file(str(folder / "folder"))
+    library = tokenizers.Tokenizer.from_file(str(folder / "folder" / "tokenizer.json"))
+    assert tokenizer.render is not None
+    for text in TEXTS:
+        messages: JSON = [{"role": "system", "content": "the cat"}, {"role": "user", "content": text}]
+        values = {"messages": messages, "tools": None, "add_generation_prompt": True}
+        assert tokenizer.count_rendered(values) == len(library.encode(tokenizer.render(values)).ids)
+
+
+def test_template_of_other_kinds_has_special_tokens(tmp_path: Path, folder: Path) -> None:
+    """Their files do not name the tokens that a template adds; the configuration does."""
+    (tmp_path / "tokenizer.model").write_bytes((folder / "tokenizer.model").read_bytes())
+    added = {"7": {"content": "<|user|>", "special": True}, "8": {"content": "cat", "special": False}}
+    config = {
+        "bos_token": "<s>",
+        "added_tokens_decoder": added,
+        "chat_template": "<s><|user|>{{ messages[0].content }}</s>",
+    }
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    tokenizer = load_file(str(tmp_path))
+    assert tokenizer.count_rendered({"messages": [{"content": "the cat"}]}) == 3 + tokenizer.count("the cat")
 
 
 @pytest.mark.parametrize(
@@ -150,8 +175,6 @@ def read_with_library(name: str, text: str) -> list[int]:
     module = pytest.importorskip(packaged.module)
     path = Path(module.__file__ or "").parent / packaged.path
     if name in ("anthropic", "deepseek"):
-        import tokenizers
-
         file = path / "tokenizer.json" if path.is_dir() else path
         return [*tokenizers.Tokenizer.from_file(str(file)).encode(text, add_special_tokens=False).ids]
     if name == "mistral-v3":

@@ -1,6 +1,7 @@
 """Vectors with a meaning, as clients of each vendor receive them."""
 
 import base64
+import hashlib
 import struct
 
 import pytest
@@ -60,6 +61,21 @@ async def test_clients_receive_declared_cosines(
     assert cosine(cat, dog) == pytest.approx(0.83, abs=1e-3)
     assert cosine(pet, dog) > cosine(pet, cat) > cosine(pet, kitten) > cosine(pet, lorry)
     assert cosine(money, pay) > 0.5 > cosine(money, cat)
+
+
+async def test_images_take_part_by_digest_and_by_address(start: Start) -> None:
+    picture = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 60)
+    digest = hashlib.sha256(base64.b64decode(picture)).hexdigest()
+    captions = f"\n{DECLARED}      captions: {{{digest}: cat, 'https://host/2.png': dog}}"
+    running = await start(SCENARIO % ("azure", "cohere-embed-v-4-0", "embeddings", captions))
+    inputs = [{"image": f"data:image/png;base64,{picture.decode()}"}, {"image": "https://host/2.png"}]
+    body = {"model": "cohere-embed-v-4-0", "input": inputs}
+    version, headers = "?api-version=2024-05-01-preview", {"api-key": "k"}
+    images = (await running.ask("azure", f"/images/embeddings{version}", body, headers=headers)).json()["data"]
+    body["input"] = ["cat", "dog"]
+    texts = (await running.ask("azure", f"/embeddings{version}", body, headers=headers)).json()["data"]
+    cosines = [cosine(image["embedding"], text["embedding"]) for image in images for text in texts]
+    assert cosines == pytest.approx([1.0, 0.83, 0.83, 1.0], abs=1e-3)
 
 
 @pytest.mark.parametrize(
