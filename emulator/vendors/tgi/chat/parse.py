@@ -22,7 +22,7 @@ from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.messages import format_message
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions, NoCall
-from emulator.vendors.tgi.chat.template import count_chat, render_chat
+from emulator.vendors.tgi.chat.template import count_chat, count_message, render_chat
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import special_text
 from emulator.vendors.tgi.grammar import GrammarType
@@ -64,22 +64,19 @@ class _TgiOptions(RememberedOptions):
     def build_call(self, messages: tuple[Message, ...], request: Request, service: AnyService) -> InferenceCall:
         deployment, _, stream, _, _ = self.call
         shown, settings = self._shown, self._shown.settings
-        turns = [(message.role, message.text) for message in messages]
-        tokenizer, last = service.tokenizer(deployment), messages[-1].text
-        text = render_chat(turns, self._offered, self._tool_prompt, deployment, tokenizer)
-        count, language = count_chat(text, last, 0, deployment, service)
+        is_alone = len(messages) == 1 and not self._offered and messages[0].role == "user"
+        found = count_message(messages[0].text, deployment, service) if is_alone else None
+        count, characters, language = found or self._count(messages, self._offered, service)
         limit = measure_limit(settings, deployment, count, self._asked)
         no_call = shown.no_call
         if no_call is not None:
-            second = render_chat(turns, (), None, deployment, tokenizer)
-            count_again, _ = count_chat(second, "", 0, deployment, service)
-            no_call = NoCall(no_call.tokens, count_again, len(second))
+            no_call = NoCall(no_call.tokens, *self._count(messages, (), service)[:2])
         options = ChatOptions(
             settings=settings,
             model=shown.model,
             prompt_tokens=count,
             limit=limit,
-            characters=len(text),
+            characters=characters,
             usage=shown.usage,
             logprobs=shown.logprobs,
             top=shown.top,
@@ -89,6 +86,16 @@ class _TgiOptions(RememberedOptions):
         )
         chat = self.build(messages, self.samplings[limit], language=language)
         return InferenceCall(deployment, chat, ChatCodec(options), stream, (count,), True)
+
+    def _count(
+        self, messages: Sequence[Message], offered: Sequence[OfferedTool], service: AnyService
+    ) -> tuple[int, int, str]:
+        """Return tokens, characters and locale of a conversation."""
+        deployment = self.call[0]
+        turns = [(message.role, message.text) for message in messages]
+        text = render_chat(turns, offered, self._tool_prompt, deployment, service.tokenizer(deployment))
+        count, language = count_chat(text, messages[-1].text, 0, deployment, service)
+        return count, len(text), language
 
 
 def parse_chat(request: Request, service: TgiService) -> InferenceCall:

@@ -23,6 +23,7 @@ Turn = tuple[str, str]
 
 _ALTERNATING = re.compile(r"(?:.*/)?(?:Mistral-7B-Instruct-v0\.[12]|Mixtral-8x7B-Instruct-v0\.1)", re.IGNORECASE)
 _ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/..."
+_TURN = "<|"  # begins a turn of the emulator's own template
 _MAX_FRAME = 32  # characters around a message
 _ROLES = "Only user and assistant roles are supported!"
 _TOOL_PROMPT = (
@@ -35,7 +36,12 @@ _TOOL_PROMPT = (
 def alternates(deployment: Deployment) -> bool:
     """Return whether the template takes user and assistant in turn only: the trait ``alternates``, or by its name."""
     trait = deployment.traits.get("alternates")
-    return trait if isinstance(trait, bool) else _ALTERNATING.fullmatch(deployment.name) is not None
+    return trait if isinstance(trait, bool) else _alternates_by_name(deployment.name)
+
+
+@lru(64)
+def _alternates_by_name(name: str) -> bool:
+    return _ALTERNATING.fullmatch(name) is not None
 
 
 def _validate_roles(turns: Iterable[Turn]) -> None:
@@ -106,6 +112,19 @@ def _render_known(turns: Sequence[Turn], deployment: Deployment, tokenizer: Toke
     return begin + "".join([f"[INST] {text} [/INST]" if role == "user" else text + end for role, text in turns])
 
 
+def count_message(text: str, deployment: Deployment, service: TgiService) -> tuple[int, int, str] | None:
+    """Return tokens, characters and locale of a conversation of one message of a user, in a fraction of the time.
+
+    ``None`` if the template is not that of the default model, or the text may contain special tokens.
+    """
+    tokenizer = service.tokenizer(deployment)
+    if "<" in text or tokenizer.render is not None or tokenizer.bos is None or not alternates(deployment):
+        return None
+    part = f"[INST] {text} [/INST]"
+    count, language = service.count_parts((part,), text, 0, deployment)
+    return count + 1, len(part) + len(special_text(tokenizer, tokenizer.bos)), language
+
+
 def _continue_last(text: str, content: str) -> str:
     """Cut the prompt behind the last message, which is the assistant's and the model continues."""
     found = text.rfind(content)
@@ -129,7 +148,7 @@ def split_prompt(text: str, tokenizer: Tokenizer, *, framed: bool = True) -> Ite
 
 @lru(64)
 def _compile_specials(*specials: str, framed: bool) -> re.Pattern[str]:
-    turn = r"|(?=<\|)" if framed else ""
+    turn = f"|(?={re.escape(_TURN)})" if framed else ""
     return re.compile(f"({'|'.join(map(re.escape, specials))}){turn}")
 
 
@@ -139,13 +158,25 @@ def count_chat(text: str, last: str, media: int, deployment: Deployment, service
     Args:
         last: text of the last message if it is a user's and all are texts, else empty.
     """
-    specials, parts = 0, []
-    for token, part in split_prompt(text, service.tokenizer(deployment)):
-        if token is None:
-            parts.append(part)
-        else:
-            specials += 1
+    parts, specials = _list_parts(text, service.tokenizer(deployment))
     if not parts or len(parts[-1]) > len(last) + _MAX_FRAME:
         last = ""  # the part has more than the message
     count, language = service.count_parts(parts, last, media, deployment)
     return specials + count, language
+
+
+def _list_parts(text: str, tokenizer: Tokenizer) -> tuple[list[str], int]:
+    """Return the texts of :func:`split_prompt`, and the number of special tokens, in a tenth of its time."""
+    parts = text.split(special_text(tokenizer, tokenizer.eos))
+    if tokenizer.bos is not None:
+        begin = special_text(tokenizer, tokenizer.bos)
+        parts = [inner for part in parts for inner in part.split(begin)]
+    specials = len(parts) - 1
+    if _TURN in text:
+        parts = [turn for part in parts for turn in _list_turns(part)]
+    return [part for part in parts if part], specials
+
+
+def _list_turns(part: str) -> list[str]:
+    first, *others = part.split(_TURN)
+    return [first, *[_TURN + other for other in others]]
