@@ -104,7 +104,7 @@ def test_translation(client: JSON) -> None:
     assert caught.value.code == "OperationNotSupported"
 
 
-def test_speech(client: JSON) -> None:
+def test_spoken_text(client: JSON) -> None:
     make = client.audio.speech.create
     whole = make(model="tts", voice="alloy", input="Hello there", response_format="wav").read()
     with wave.open(io.BytesIO(whole)) as sound:
