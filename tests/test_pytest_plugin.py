@@ -13,6 +13,7 @@ from emulator import start
 from emulator.control.auth import ControlAuth
 from emulator.control.verdict import find_verdict
 from emulator.core.json import as_array, as_object
+from emulator.scenario.load import find_bundled
 from tests.http_client import Running
 from tests.report_page import read_details, read_run
 from tests.tools.docs.blocks import find_blocks
@@ -72,6 +73,37 @@ def test_broken_rule_fails_a_test_that_expects_soundness(suite: pytest.Pytester)
     result = run(suite, source)
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*attempts: Call #* is attempt 3 of the same request; *gives up after 2."])
+
+
+def test_bundled_scenario_judges_only_where_a_marker_asks(suite: pytest.Pytester) -> None:
+    source = f"""
+        from pathlib import Path
+        FILE = {str(find_bundled() / "expired-key.yaml")!r}
+        CHANGED = Path(FILE).read_text().replace("after: 2", "after: 1")
+
+        def ask_often(emulator):
+            for _ in range(5):
+                ask(emulator.url("databricks"))
+
+        @pytest.mark.emulator(FILE)
+        def test_plain(emulator):
+            ask_often(emulator)
+
+        @pytest.mark.emulator(FILE, seed=3)
+        def test_with_a_seed(emulator):
+            ask_often(emulator)
+
+        @pytest.mark.emulator(FILE, expect="robust")
+        def test_asks(emulator):
+            ask_often(emulator)
+
+        def test_changed(emulator):
+            emulator.load(CHANGED)
+            ask_often(emulator)
+    """
+    result = run(suite, source)
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*no_useless_retry: Call #* repeats #*"])
 
 
 @pytest.mark.covers("promises/plugin", "one server a process")
