@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from emulator.cli.report import TRUST, open_client
 from emulator.client import EmulatorError
-from emulator.control.models import Verdict
+from emulator.control.models import Usage, Verdict
 from emulator.core.text import escape
 from emulator.settings import Settings
 
@@ -17,13 +17,25 @@ def print_verdict(url: str, session: str, settings: Settings, *, as_json: bool) 
     """Print the verdict; return 1 if a rule is broken or no emulator responds."""
     try:
         with open_client(url, settings) as client:
-            found = client.session(session).verdict() if session else client.verdict()
+            bound = client.session(session) if session else client
+            found, usage = bound.verdict(), bound.usage()
     except (EmulatorError, OSError, ValueError) as error:
         hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no verdict: {escape(str(error))}{hint}", file=sys.stderr)
         return 1
-    print(found.model_dump_json(indent=2) if as_json else "\n".join(_format(found)))
+    print(found.model_dump_json(indent=2) if as_json else "\n".join([*_format(found), "", *_format_usage(usage)]))
     return 0 if found.ok else 1
+
+
+def _format_usage(usage: Usage) -> Iterator[str]:
+    tokens, waste = usage.output_tokens, usage.output_tokens.waste
+    reasons = ", ".join(f"{count} {name}" for name, count in waste.model_dump().items() if count)
+    yield f"output tokens  {tokens.sent} sent, {tokens.delivered} delivered, {tokens.wasted} wasted" + (
+        f" ({reasons})" if reasons else ""
+    )
+    yield f"prompt tokens  {usage.prompt_tokens}"
+    yield f"cost           {usage.cost.usd:.6f} USD"
+    yield f"amplification  {usage.amplification:.2f} calls for each question"
 
 
 def _format(found: Verdict) -> Iterator[str]:

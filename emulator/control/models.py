@@ -595,6 +595,10 @@ class Verdict(ResponseModel):
     broken: list[BrokenRule] = Field(description="Each breach of a rule.")
 
 
+class UsageQuery(SessionQuery):
+    all: Literal["true", "false"] = Field(default="false", description="true: of all sessions together.")
+
+
 class Waste(ResponseModel):
     refused: int = Field(description="Of answers that ended in an error.")
     cut: int = Field(description="Of answers that broke off or ended early.")

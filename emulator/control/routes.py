@@ -207,7 +207,7 @@ ROUTES = (
         summary="Which of the tokens sent were delivered in whole answers and which wasted, and what they cost.",
         action="get_usage",
         is_of_journal=True,
-        query=models.SessionQuery,
+        query=models.UsageQuery,
         gives=models.Usage,
     ),
     Route(

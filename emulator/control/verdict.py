@@ -35,8 +35,8 @@ async def find_verdict(runtime: Runtime, session: str) -> models.Verdict:
     return _show(await run_in_thread(judge, history, expected))
 
 
-async def find_usage(runtime: Runtime, session: str) -> models.Usage:
-    """Return what the calls of a session cost and wasted."""
+async def find_usage(runtime: Runtime, session: str | None) -> models.Usage:
+    """Return what the calls of a session cost and wasted; ``None``: those of all."""
     usage = await run_in_thread(add_up, await read_history(runtime, session))
     waste = models.Waste(**asdict(usage.waste))
     return models.Usage(
@@ -49,19 +49,23 @@ async def find_usage(runtime: Runtime, session: str) -> models.Usage:
     )
 
 
-async def read_history(runtime: Runtime, session: str) -> History:
-    """Return the calls of a session, and which are attempts of the same request."""
-    clock = runtime.for_session(session).emulator.clock
+async def read_history(runtime: Runtime, session: str | None) -> History:
+    """Return the calls of a session, or of all, and which are attempts of the same request."""
+    clock = runtime.for_session(session or "").emulator.clock
     return build_history(await read_calls(runtime, session), follows_clock=isinstance(clock, RealClock))
 
 
-async def read_calls(runtime: Runtime, session: str) -> list[Call]:
-    """Return the calls of a session in the order of their requests."""
-    active = runtime.for_session(session)
-    prices = CallPrices(active)
+async def read_calls(runtime: Runtime, session: str | None) -> list[Call]:
+    """Return the calls of a session, or of all, in the order of their requests."""
+    active = runtime.for_session(session or "")
+    prices: dict[str, CallPrices] = {}
     entries = [call.load() async for call in cooperative(runtime.journal.list_calls(session))]
     entries.sort(key=lambda entry: (entry.time, entry.start_seq))
-    found = [(entry.start_seq, _read_call(entry, prices.find(entry))) async for entry in cooperative(entries)]
+    found = []
+    async for entry in cooperative(entries):
+        if entry.session not in prices:
+            prices[entry.session] = CallPrices(runtime.for_session(entry.session))
+        found.append((entry.start_seq, _read_call(entry, prices[entry.session].find(entry))))
     now = read_real(active.emulator.clock)
     found += [(context.start_seq, _read_open(runtime, context, now)) for context in _list_open(runtime, session)]
     return [call for _, call in sorted(found, key=lambda row: (row[1].start, row[0]))]
@@ -174,10 +178,12 @@ def _parse(body: bytes, *, cut: bool) -> JSON:
         return None if is_base64 else shown
 
 
-def _list_open(runtime: Runtime, session: str) -> Iterator[RequestContext]:
+def _list_open(runtime: Runtime, session: str | None) -> Iterator[RequestContext]:
     for active in runtime.active_scenarios:
         for app in active.apps.values():
-            yield from (one for one in app.open if one.request.session == session and one.record is None)
+            for context in app.open:
+                if context.record is None and session in (None, context.request.session):
+                    yield context
 
 
 def _read_open(runtime: Runtime, context: RequestContext, now: float) -> Call:

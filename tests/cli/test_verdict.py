@@ -16,7 +16,10 @@ def test_verdict_exits_1_if_a_rule_is_broken(tmp_path: Path, capsys: pytest.Capt
     with serving(tmp_path) as (_, urls):
         command = ["verdict", "--url", urls["front"], "--session", "a"]
         assert main(command) == 0
-        assert "not judged" in capsys.readouterr().out
+        shown = capsys.readouterr().out
+        assert "not judged" in shown
+        assert "output tokens  0 sent, 0 delivered, 0 wasted\n" in shown
+        assert "cost           0.000000 USD\n" in shown
         for _ in range(2):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(urls["front"] + "/_s/a/openvino/v1/nothing")

@@ -237,6 +237,10 @@ def test_summary_counts_failures_and_tokens(look: Open, emulator_at_work: Emulat
         "1",
     ]
     assert "every rule matched" in page.locator("#main").inner_text()
+    usage = page.locator("table", has_text="tokens sent").locator("td").all_inner_texts()
+    sent = sum(call.sent_tokens for call in emulator_at_work.requests())
+    assert usage[0] == str(sent)
+    assert int(usage[0]) == int(usage[1]) + int(usage[2]) == sum(map(int, usage[3:7])) + int(usage[1])
 
 
 def test_charts_begin_with_the_history_of_the_server(look: Open) -> None:

@@ -21,7 +21,17 @@ function spread(calls, read) {
 const badness = (call) => (call.status === 0 ? 4 : call.status >= 500 ? 3 : isCut(call) ? 2 : call.status >= 400 ? 1 : 0);
 const worst = (calls) => [...calls].sort((one, other) => badness(other) - badness(one) || other.duration - one.duration).slice(0, 10);
 
+/** The account of the calls, asked anew every few seconds at most: it reads the whole journal. */
+let usage = { of: null, at: 0, found: null };
+async function readUsage() {
+  const of = state.session ? `/usage?session=${encodeURIComponent(state.session)}` : "/usage?all=true";
+  if (usage.of !== of || Date.now() - usage.at > 5000) usage = { of, at: Date.now(), found: await ask(of).catch(() => null) };
+  return usage.found;
+}
+const dollars = (usd) => `${usd.toFixed(usd && usd < .01 ? 6 : 2)} USD`;
+
 async function showSummary(main) {
+  const account = store.calls.length ? await readUsage() : null;
   const calls = store.calls, scenario = await ask(world("/scenario")).catch(() => null), rules = await ask(world("/rules")).catch(() => null);
   const card = (name, value, colour = "") => el("div", { className: "card" }, el("b", { className: colour }, value), name);
   if (!calls.length) { put(main, "summary", el("h2", {}, saved?.title ?? "Summary"), el("p", { className: "quiet" }, saved ? "No call was made." : "Waiting for the first call.")); return; }
@@ -37,6 +47,7 @@ async function showSummary(main) {
     saved?.outcome ? [el("h3", {}, "Outcome"), el("pre", { tabIndex: 0 }, saved.outcome)] : null,
     el("div", { className: "cards", style: "margin-top: 1rem" }, card("calls", count(calls.length)), card("error rate", share(failed.length, calls.length), failed.length ? "warn" : "good"), card("failed", count(failed.length), failed.length ? "warn" : ""),
       card("retried", count(retried.length)), card("cut", count(cut.length), cut.length ? "bad" : ""), card("prompt tokens", count(tokens(calls, "prompt_tokens"))), card("tokens sent", count(tokens(calls, "sent_tokens")))),
+    account && [el("h2", {}, "Usage"), table(["#tokens sent", "#delivered", "#wasted", "#refused", "#cut", "#abandoned", "#superseded", "#cost", "#calls a question"], [[account.output_tokens.sent, account.output_tokens.delivered, account.output_tokens.wasted, ...["refused", "cut", "abandoned", "superseded"].map((name) => account.output_tokens.waste[name])].map(count).concat(dollars(account.cost.usd), account.amplification.toFixed(2))], "")],
     tests.length ? [el("h2", {}, "Tests"), table(["test", "outcome", "#calls", "#failed calls"], tests.map((test) => { const mine = calls.filter((call) => call.session === test.session); return [test.name, el("span", { className: test.outcome === "passed" ? "good" : "bad" }, test.outcome), count(mine.length), count(mine.filter(isFailed).length)]; }), "")] : null,
     el("h2", {}, "Times by vendor and deployment, p50 / p95 / p99"),
     table(["vendor", "deployment", "#calls", "#failed", "#TTFT", "#ITL", "#duration"], groupBy(calls.filter((call) => call.vendor), (call) => `${call.vendor}\n${call.deployment ?? "–"}`).map(([key, some]) => [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Literal
 
 from emulator.control import models
 from emulator.control.handlers import Handlers
@@ -38,8 +39,13 @@ async def _collect(actions: Handlers, session: str) -> dict[str, JSON]:
         "/deployments": await actions.list_deployments(models.DeploymentsQuery(session=session), b"", ""),
         "/status": await actions.get_status(nothing, b"", ""),
         "/timing": await actions.get_timing(nothing, b"", ""),
+        "/usage": await actions.get_usage(models.UsageQuery(session=session, all=_dump(not session)), b"", ""),
     }
     return {path: parse_json(models.dump_model(model)) for path, model in shown.items()}
+
+
+def _dump(value: bool) -> Literal["true", "false"]:
+    return "true" if value else "false"
 
 
 async def write_page(report: Report, calls: Sequence[JournalItem]) -> AsyncIterator[str]:

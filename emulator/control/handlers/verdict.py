@@ -17,7 +17,7 @@ class VerdictHandlers:
 
         return await find_verdict(self._runtime, query.session)
 
-    async def get_usage(self, query: models.SessionQuery, body: bytes, name: str) -> models.Usage:
+    async def get_usage(self, query: models.UsageQuery, body: bytes, name: str) -> models.Usage:
         from emulator.control.verdict import find_usage
 
-        return await find_usage(self._runtime, query.session)
+        return await find_usage(self._runtime, None if query.all == "true" else query.session)
