@@ -142,6 +142,10 @@ _EXAMPLES = {
         ("emulator diff calls --against databricks", "a recording and the emulator"),
     ),
     "export": format_examples(("emulator export --format har > run.har", "what a browser's tools open")),
+    "timeline": format_examples(
+        ("emulator timeline outages.yaml --out outages.svg", "when each outage is"),
+        ("emulator timeline outages.yaml --url http://127.0.0.1:4010 --out run.svg", "and what clients did beneath"),
+    ),
     "report": format_examples(("emulator report --out run.html", "the calls of a running emulator")),
 }
 
@@ -316,6 +320,45 @@ def _add_report(report: argparse.ArgumentParser) -> None:
     report.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
     report.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
     report.set_defaults(run=_run_report)
+
+
+def _add_timeline(timeline: argparse.ArgumentParser) -> None:
+    flag = timeline.add_argument
+    flag("paths", nargs="+", metavar="FILE", help="scenario files, joined")
+    flag("--out", metavar="FILE", help="where the SVG is written (default: standard output)")
+    flag("--journal", metavar="FILE", help="calls to draw beneath: what GET /_emulator/requests gave")
+    flag("--url", help="base URL of the front of a running emulator, whose calls are drawn beneath")
+    flag("--session", default="", metavar="NAME", help="the calls of this session alone")
+    flag("--until", metavar="TIME", help="end of the picture, such as 2h (default: of all that it shows)")
+    timeline.set_defaults(run=_run_timeline)
+
+
+def _run_timeline(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.timeline import draw
+
+    if options.journal and options.url:
+        raise SettingsError("--journal and --url both name calls: give one")
+    return draw(
+        [Path(path) for path in options.paths],
+        None if options.out is None else Path(options.out),
+        settings,
+        journal=None if options.journal is None else Path(options.journal),
+        url=options.url,
+        session=options.session,
+        until=None if options.until is None else _parse_until(options.until),
+    )
+
+
+def _parse_until(text: str) -> float:
+    from emulator.core.units import parse_duration
+
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise SettingsError(f"--until: {error}") from None
+    if seconds <= 0:
+        raise SettingsError("--until: expected more than 0")
+    return seconds
 
 
 def _add_sweep(sweep: argparse.ArgumentParser) -> None:
@@ -526,6 +569,7 @@ _VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "sweep": ("run a test command once for each fault that its calls can meet", _add_sweep),
     "coverage": ("print which errors and faults the calls of tests met", _add_coverage),
     "verdict": ("judge what clients did with errors, waits and broken answers", _add_verdict),
+    "timeline": ("draw the outages of a scenario, and what clients did during them", _add_timeline),
     "record": ("record the calls to real services", _add_record),
     "import": ("import recordings and fixtures of other tools", _add_import),
     "export": ("print the calls of a running emulator", _add_export),

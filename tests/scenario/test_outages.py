@@ -1,5 +1,7 @@
 """Tests of outages: which calls fail, and when."""
 
+import random
+
 import pytest
 
 from emulator.scenario.load import load_text
@@ -168,3 +170,30 @@ async def test_retirement_spares_other_deployments(start: Start) -> None:
 def test_keys_of_other_kinds_are_refused(text: str) -> None:
     with pytest.raises(ScenarioError):
         load_text(f"version: 1\noutages: [{{name: a, {text}, between: [0s, 1s]}}]")
+
+
+async def test_outages_are_the_same_in_any_order_of_calls_session_and_server(start: Start) -> None:
+    text = """
+version: 1
+name: outages
+clock: frozen
+outages:
+  - {name: drawn, kind: region, random: {every: 50s, mean: 10s, seed: 3}}
+  - {name: brown, kind: brown_out, share: 0.3, ttft: 0s, random: {every: 40s, mean: 20s, seed: 4}}
+  - {name: deploy, kind: bad_deploy, share: 0.3, between: [100s, 200s]}
+  - {name: back, kind: slow_recovery, between: [210s, 230s], for: 100s}
+"""
+    seen = []
+    for number, session in enumerate(("", "a", "b")):
+        running = await start(text, vendors=[TOY])
+        found = {}
+        for moment in range(35):
+            prompts = [f"{moment} {each}" for each in range(4)]
+            random.Random(number).shuffle(prompts)
+            for prompt in prompts:
+                answer = await ask(running, prompt, session)
+                found[prompt] = (answer.status, answer.header("x-emulator-rule"), answer.body)
+            await control(running, "POST", f"/clock?session={session}", {"advance": "10s"})
+        seen.append(found)
+    assert seen[0] == seen[1] == seen[2]
+    assert len({rule for _, rule, _ in seen[0].values()}) > 5

@@ -1,0 +1,130 @@
+"""``emulator timeline``: draw the outages of a scenario, and what clients did during them."""
+
+from __future__ import annotations
+
+import ssl
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from emulator.cli.report import TRUST, open_client
+from emulator.cli.timeline_picture import ShownCall, draw_timeline
+from emulator.client import EmulatorError
+from emulator.control.models import RequestEntry
+from emulator.core.clock import EPOCH
+from emulator.core.json import as_array, as_object, parse_json
+from emulator.core.os_errors import explain_file
+from emulator.core.text import escape
+from emulator.scenario.code_frame import format_rows
+from emulator.scenario.load import load_scenario
+from emulator.scenario.models import Scenario
+from emulator.scenario.parsed import ScenarioError
+from emulator.scenario.source import explain, read_file
+from emulator.settings import Settings, SettingsError
+
+
+def draw(
+    files: Sequence[Path],
+    out: Path | None,
+    settings: Settings,
+    *,
+    journal: Path | None,
+    url: str | None,
+    session: str,
+    until: float | None,
+) -> int:
+    """Write the picture to a file or to standard output; return 1 for mistakes, or if there is nothing to draw.
+
+    Args:
+        journal: file with what ``GET /_emulator/requests`` gives; ``url``: an emulator to ask for it.
+        session: calls of this session alone, where there is a journal or an emulator.
+
+    Raises:
+        SettingsError: a file cannot be read or written.
+    """
+    try:
+        scenario = load_scenario(files).scenario
+    except ScenarioError as error:
+        print(format_rows(error.rows), file=sys.stderr)
+        return 1
+    calls: list[ShownCall] = []
+    try:
+        if journal is not None:
+            calls = _read_journal(journal, scenario, session)
+        elif url is not None:
+            calls = _fetch(url, session, settings)
+    except (EmulatorError, OSError, ValueError) as error:
+        hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
+        print(f"no calls: {escape(str(error))}{hint}", file=sys.stderr)
+        return 1
+    if not scenario.outages and not calls:
+        print(f"nothing to draw: {', '.join(map(str, files))} has no outages", file=sys.stderr)
+        return 1
+    _write(draw_timeline(scenario.outages, calls, until), out)
+    return 0
+
+
+def _write(picture: str, out: Path | None) -> None:
+    if out is None:
+        print(picture, end="")
+        return
+    try:
+        out.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"--out: cannot write {out}: {explain_file(error)}") from None
+    print(out)
+
+
+def _read_journal(file: Path, scenario: Scenario, session: str) -> list[ShownCall]:
+    """Return the calls of a journal that was saved; without a clock that says its start, the first call begins it.
+
+    Raises:
+        SettingsError: the file cannot be read, or is no journal.
+    """
+    try:
+        rows = as_array(as_object(parse_json(read_file(file)))["requests"])
+        known = set(RequestEntry.model_fields)
+        entries = [RequestEntry.model_validate({k: v for k, v in as_object(row).items() if k in known}) for row in rows]
+    except OSError as error:
+        raise SettingsError(f"--journal: cannot read {file}: {explain(error)}") from None
+    except (ValueError, TypeError, LookupError, ValidationError):
+        raise SettingsError(f"--journal: {file} is not what GET /_emulator/requests gives") from None
+    begins = _find_start(scenario)
+    started = min((entry.time for entry in entries), default=0.0) if begins is None else begins
+    return [_show(entry, started) for entry in entries if session in ("", entry.session)]
+
+
+def _find_start(scenario: Scenario) -> float | None:
+    """Return the start of the scenario's clock in Unix seconds, as far as the scenario says it."""
+    clock = scenario.clock
+    if isinstance(clock, str):
+        return None if clock == "real" else EPOCH
+    return clock.start if clock.start is not None or getattr(clock, "kind", "real") == "real" else EPOCH
+
+
+def _fetch(url: str, session: str, settings: Settings) -> list[ShownCall]:
+    with open_client(url, settings) as client:
+        bound = client.session(session) if session else client
+        clock = bound.clock()
+        started = clock.now - clock.since_start
+        return [_show(entry, started) for entry in bound.requests()]
+
+
+def _show(entry: RequestEntry, started: float) -> ShownCall:
+    """Return a call as the picture shows it."""
+    begin = entry.time - started
+    what = entry.error or (f"faults: {', '.join(entry.faults)}" if entry.faults else "")
+    rule = f", rule {entry.rule}" if entry.rule else ""
+    text = f"#{entry.seq} {entry.status}{f' {what}' if what else ''}{rule}, {entry.duration:.3f} s"
+    lane = "/".join(filter(None, [entry.vendor, entry.deployment])) or entry.path
+    return ShownCall(begin, begin + entry.duration, lane, _classify(entry), text)
+
+
+def _classify(entry: RequestEntry) -> str:
+    if entry.client_left:
+        return "left"
+    if not 200 <= entry.status < 400:
+        return "failed"
+    return "answered" if entry.whole else "cut"
