@@ -66,11 +66,11 @@ class Fit:
     def is_off(self) -> bool:
         """Return whether a held-out quantile is off by more than 5 % and by more than so few times explain.
 
-        The interval of a quantile (95 %) is that of the order statistics around it.
+        The interval of a quantile (99 %) is that of the order statistics around it.
         """
         count = len(self.held_out)
         for share, _, fitted in self.quantiles:
-            margin = 1.96 * sqrt(count * share * (1 - share))
+            margin = 2.58 * sqrt(count * share * (1 - share))
             low, high = floor(count * share - margin) - 1, ceil(count * share + margin)
             if low >= 0 and fitted < self.held_out[low] * (1 - _MAX_ERROR):
                 return True
