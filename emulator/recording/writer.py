@@ -27,6 +27,7 @@ WINDOW = 64 * 1024  # bytes of a stream that wait, as a credential may be split 
 _BATCH = 4 * WINDOW  # bytes of a stream that are searched at once; the last window is searched again
 DECODED = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # zlib's ``wbits``
 _TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens|generated_tokens|candidatesTokenCount)"\s*:\s*(\d+)')
+_SPOKEN = re.compile(rb'"(?:content|text)"\s*:\s*"[^"]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Written:
     Fields:
         path: file that was written.
         target: path and query, redacted.
-        tokens: completion tokens that the response states.
+        tokens: completion tokens that the response states; of a stream without a usage its events with text.
         unkept: bytes that are not in the file; ``secrets``: credentials that were cut.
         exposed: places of credentials outside credential headers.
     """
@@ -81,6 +82,7 @@ class _File:
         self._unkept = 0
         self._is_skipping = False
         self._tokens = 0
+        self._spoken = 0  # events with text
         self._file = self._open()
 
     def _open(self) -> TextIO:
@@ -144,7 +146,9 @@ class _File:
         for write in done:
             if write.data:
                 self._file.write(format_write(write))
-        found = _TOKENS.findall(b"".join(write.data for write in done[-8:]))
+        data = b"".join(write.data for write in done)
+        self._spoken += len(_SPOKEN.findall(data)) if self._is_stream else 0
+        found = _TOKENS.findall(data)
         if found:
             self._tokens = int(found[-1])
 
@@ -156,7 +160,9 @@ class _File:
             exchange.unkept, exchange.redacted = ending.unkept + self._unkept, self._secrets.total
             file.write(format_end(exchange))
         places = tuple(self._secrets.places)
-        return Written(self._path, exchange.target, self._tokens, exchange.unkept, self._secrets.total, places)
+        return Written(
+            self._path, exchange.target, self._tokens or self._spoken, exchange.unkept, self._secrets.total, places
+        )
 
 
 def _drop(headers: Headers, name: str) -> Headers:

@@ -66,3 +66,17 @@ def test_end_of_the_process_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="the process that writes the files has ended"):
         write(writers, tmp_path)
     writers.close()
+
+
+@pytest.mark.parametrize(
+    ("events", "tokens"),
+    [
+        pytest.param(['{"content": ""}', '{"content": "a"}', '{"token": {"text": "b"}}'], 2, id="events"),
+        pytest.param(['{"text": "a"}', '{"usage": {"completion_tokens": 7}}'], 7, id="usage"),
+    ],
+)
+def test_tokens_are_counted(events: list[str], tokens: int, tmp_path: Path) -> None:
+    writers = LocalWriters()
+    writers.open(1, tmp_path / "0001-a.exchange", STREAM, is_stream=True)
+    writers.add(1, [Write(0.0, f"data: {event}\n\n".encode()) for event in events])
+    assert writers.finish(1, STREAM).tokens == tokens
