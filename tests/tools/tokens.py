@@ -1,6 +1,6 @@
 """How far the built-in tokenizer profiles are from real vocabularies: ``python -m tests.tools.tokens`` prints a table.
 
-The vocabularies are those of installed packages: litellm, mistral-common.
+The vocabularies are those of installed packages: litellm, mistral-common, llama-models, dashscope.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from emulator.generation.vocabulary_files import VocabularyError
 ROOT = Path(__file__).parent.parent.parent
 PAIRS = (
     *(("gpt", "o200k_base"), ("gpt", "cl100k_base"), ("claude", "anthropic"), ("mistral", "mistral-v3")),
-    ("mistral", "tekken"),
+    *(("mistral", "tekken"), ("llama3", "llama-3"), ("qwen2", "qwen-2")),
 )
 _SIZE = 800  # characters of a text
 _EMOJI = "🙂🙂 great 👍👍🏽 party 🎉🎉 ❤️ 🔥 "
