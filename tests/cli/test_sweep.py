@@ -24,20 +24,14 @@ PATIENCE = 60.0  # seconds
 APP = """
     import json, os, sys, urllib.error, urllib.request
 
-    def ask(tries=1):
+    def ask():
         url = os.environ["DATABRICKS_HOST"] + "/serving-endpoints/databricks-claude-sonnet-4-5/invocations"
         body = json.dumps({"messages": [{"role": "user", "content": "What are tides?"}], "max_tokens": 9}).encode()
         head = {"Authorization": "Bearer k", "Content-Type": "application/json"}
-        for left in reversed(range(tries)):
-            try:
-                with urllib.request.urlopen(urllib.request.Request(url, body, head), timeout=2) as answer:
-                    return json.load(answer)["choices"][0]["message"]["content"]
-            except Exception:
-                if not left:
-                    raise
+        with urllib.request.urlopen(urllib.request.Request(url, body, head), timeout=600) as answer:
+            return json.load(answer)["choices"][0]["message"]["content"]
 """
 FRAGILE = dedent(APP) + "ask()\n"
-STUBBORN = dedent(APP) + "ask(3)\n"
 
 
 def run(folder: Path, source: str, *flags: str) -> tuple[int, dict[tuple[str, str], Mapping[str, str]]]:
@@ -57,13 +51,13 @@ def test_sweep_tells_what_a_client_survives(tmp_path: Path, capsys: pytest.Captu
         for name, file in zip(("junit", "sarif", "html", "failures"), files.values(), strict=True)
         for text in (f"--{name}", str(file))
     ]
-    code, cells = run(tmp_path, FRAGILE, *flags, "--jobs", "2")
+    code, cells = run(tmp_path, FRAGILE, *flags, "--jobs", "4", "--hang-after", "15s")
     assert code == 1
     outcomes = {key: cell["outcome"] for key, cell in cells.items()}
     assert outcomes["rate_limited", "before the head"] == "failed loudly"
     assert outcomes["disconnect", "between tokens"] == "failed loudly"
     assert outcomes["wrong_usage", ""] == outcomes["stall", "between tokens"] == "survived"
-    assert "hung" not in outcomes.values()
+    assert {fault for (fault, _), outcome in outcomes.items() if outcome == "hung"} == {"hang"}
     said = capsys.readouterr().out
     assert "| databricks chat | rate_limited | before the head | failed loudly |" in said
     suite = ElementTree.parse(files["j.xml"]).getroot()
@@ -79,7 +73,7 @@ def test_sweep_tells_what_a_client_survives(tmp_path: Path, capsys: pytest.Captu
 
 def check_scenarios(folder: Path, app: Path) -> None:
     """Serve some of the scenarios that were written: the program fails with each again."""
-    files = sorted(folder.iterdir())
+    files = sorted(file for file in folder.iterdir() if "hang" not in file.name)
     assert main(["check", "--strict", *map(str, files[:1])]) == 0
     for file in files[:: len(files) // 3]:
         with start(file) as server:
@@ -88,19 +82,12 @@ def check_scenarios(folder: Path, app: Path) -> None:
         assert ended.returncode == 1, file
 
 
-def test_client_that_repeats_everything_fails_silently(tmp_path: Path) -> None:
-    _, cells = run(tmp_path, STUBBORN, "--jobs", "2")
-    assert cells["internal", "before the head"]["outcome"] == "survived"
-    silent = cells["forbidden", "before the head"]
-    assert silent["outcome"] == "failed silently"
-    assert "which was refused with 403" in silent["broken"][0]
-
-
 def test_sweep_goes_on_where_it_ended(tmp_path: Path) -> None:
-    _, some = run(tmp_path, FRAGILE, "--max-runs", "1")
-    _, more = run(tmp_path, FRAGILE, "--max-runs", "1")
+    flags = "--shard", "2/9", "--max-runs", "1"  # without a cell that hangs
+    _, some = run(tmp_path, FRAGILE, *flags)
+    _, more = run(tmp_path, FRAGILE, *flags)
     assert some.items() < more.items()
-    _, other = run(tmp_path, f"{FRAGILE}#", "--max-runs", "1")  # of another program nothing is taken over
+    _, other = run(tmp_path, f"{FRAGILE}#", *flags)  # of another program nothing is taken over
     assert other.keys() == some.keys()
 
 
@@ -133,14 +120,11 @@ def test_progress_has_the_time_left(made: int, left: int, shown: str) -> None:
     assert format_bar(made, left, 2, 60.0) == shown
 
 
-DEAF = dedent(APP).replace("timeout=2", "timeout=600") + "ask()\n"
-
-
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C of another process is a signal there")
 def test_ctrl_c_ends_all_processes_and_leaves_a_report(tmp_path: Path) -> None:
     """The cells that hang are run first, and wait for ever; the others end."""
     app, report = tmp_path / "app.py", tmp_path / "sweep.json"
-    app.write_text(f"{DEAF.replace('import json', 'import json, pathlib', 1)}", encoding="utf-8")
+    app.write_text(FRAGILE, encoding="utf-8")
     words = [sys.executable, "-S", str(app)]
     flags = ["--hang-after", "600s", "--jobs", "5", "--json", str(report)]
     process = subprocess.Popen(
@@ -170,7 +154,7 @@ def test_ctrl_c_ends_all_processes_and_leaves_a_report(tmp_path: Path) -> None:
 
 def test_shards_join_by_their_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = (str(tmp_path / f"{number}.json") for number in (1, 2))
-    flags = ["--vendor", "databricks", "--jobs", "2"]
+    flags = ["--vendor", "databricks", "--jobs", "4"]
     app = tmp_path / "app.py"
     app.write_text(FRAGILE, encoding="utf-8")
     words = ["--", sys.executable, "-S", str(app)]
@@ -201,7 +185,18 @@ def test_since_runs_what_changed(
     (tmp_path / "app.py").write_text("import client; client.ask()\n", encoding="utf-8")
     (tmp_path / "client.py").write_text(dedent(APP), encoding="utf-8")
     (tmp_path / "README").write_text("", encoding="utf-8")
-    command = ["sweep", "--json", "sweep.json", "--jobs", "2", "--watch", "client.py", "--", sys.executable, "app.py"]
+    command = [
+        "sweep",
+        "--json",
+        "sweep.json",
+        "--shard",
+        "1/5",
+        "--watch",
+        "client.py",
+        "--",
+        sys.executable,
+        "app.py",
+    ]
     assert main(command) == 1
     git(tmp_path, "init")
     git(tmp_path, "add", ".")

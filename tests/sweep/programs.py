@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from emulator.core.json import JSON
 from emulator.sweep.command import Ended
 
-PATIENCE = 5.0  # real seconds without a byte
+PATIENCE = 60.0  # real seconds without a byte; nothing takes so long that does not hang
 PATH = "/serving-endpoints/databricks-claude-sonnet-4-5/invocations"
-TOKENS = 18
+TOKENS = 24
 
 
 class Failure(Exception):
