@@ -150,8 +150,8 @@ from tests.scenario.texts import HEAD, rows_of
         ),
         pytest.param(
             "deployments: [{vendor: azure, name: x, task: embedding}]",
-            "a.yaml:2:46: deployments[0].task: expected chat, completions, embeddings, rerank or images, "
-            'got "embedding"; did you mean embeddings?',
+            "a.yaml:2:46: deployments[0].task: expected chat, completions, embeddings, rerank, images, "
+            'transcription or speech, got "embedding"; did you mean embeddings?',
             id="task",
         ),
         pytest.param("keys: [{token: x}]", "a.yaml:2:8: keys[0].principal: missing key", id="missing key"),
