@@ -12,7 +12,7 @@ from emulator.core.cache import BoundedCache
 from emulator.core.cancellation import RunningResponses
 from emulator.core.cost_limits import DEFAULT, CallBounds
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import FieldNames, Request, Response, StreamingResponse
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
@@ -371,8 +371,8 @@ class Vendor(Generic[S, H]):
         check_traits: returns what is wrong with the traits of a scenario's deployment, in a sentence, or ``""``.
         authenticate: returns the principal or raises ``UNAUTHENTICATED``.
         render_error: renders every refusal, the vendor's own and injected ones; total over ``ErrorKind``.
-            An unknown path is ``NOT_FOUND`` with ``details["path"]``; a known path with a wrong method is
-            ``METHOD_NOT_ALLOWED`` with ``details["allow"]``.
+            An unknown path is ``NOT_FOUND`` with ``details["path"]``; a known path with a wrong method is a
+            :class:`MethodNotAllowedError`.
         render_late_error: renders a failure within a stream that has begun, framing included.
         fields: location of text, usage and ids in JSON responses.
         body_limit: maximum bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
@@ -421,6 +421,19 @@ class Vendor(Generic[S, H]):
     def name_provider(self, path: str) -> str:
         """Return OpenTelemetry's name of the provider for a request path."""
         return self.name if self.provider is None else self.provider(path)
+
+
+class MethodNotAllowedError(EmulatedError):
+    """Error of a path that the vendor serves with other methods.
+
+    Fields:
+        rows: the endpoints of these, each with the parameters of its path.
+    """
+
+    def __init__(self, path: str, rows: Sequence[tuple[AnyEndpoint, Mapping[str, str]]]) -> None:
+        allow = ", ".join(sorted({endpoint.method for endpoint, _ in rows}))
+        super().__init__(ErrorKind.METHOD_NOT_ALLOWED, details={"path": path, "allow": allow})
+        self.rows = rows
 
 
 def no_profile(deployment: Deployment, settings: VendorSettings) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import AnyEndpoint
+from emulator.core.vendor import AnyEndpoint, MethodNotAllowedError
 
 _PARAMETER = re.compile(r"\{(\w+)(:path)?\}")
 _NO_PARAMS: Mapping[str, str] = {}
@@ -31,12 +31,12 @@ class Router:
         """Return the endpoint and its path parameters.
 
         Raises:
-            EmulatedError: ``NOT_FOUND`` or ``METHOD_NOT_ALLOWED``; see :class:`Vendor`.
+            EmulatedError: ``NOT_FOUND``, or a :class:`MethodNotAllowedError`.
         """
         rows = self._literal.get(path)
         if rows is not None and (endpoint := rows.get(method) or rows.get("*")) is not None:
             return endpoint, _NO_PARAMS
-        allowed = set(rows or ())
+        found: list[tuple[AnyEndpoint, Mapping[str, str]]] = [(row, _NO_PARAMS) for row in (rows or {}).values()]
         for pattern, candidates in self._patterns:
             match = pattern.fullmatch(path)
             if match is None:
@@ -44,10 +44,9 @@ class Router:
             endpoint = candidates.get(method) or candidates.get("*")
             if endpoint is not None:
                 return endpoint, match.groupdict()
-            allowed.update(candidates)
-        if allowed:
-            allow = ", ".join(sorted(allowed))
-            raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": path, "allow": allow})
+            found += [(row, match.groupdict()) for row in candidates.values()]
+        if found:
+            raise MethodNotAllowedError(path, found)
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": path})
 
 

@@ -80,21 +80,6 @@ class UrlKind:
 
 
 _ROOT = UrlKind()
-_INFERENCE_ROUTE = re.compile(
-    r"(/v1|/v2(?=/rerank))?/(?:chat/completions|completions|embeddings|images/(?:embeddings|generations)|rerank|info|(responses))"
-)
-
-
-def has_inference_route(path: str) -> bool:
-    """Return whether a path with the name of an inference route is one, with whatever method; true for other paths."""
-    kind = _classify_path(path)
-    rest = path[len(kind.base) + 1 :] if kind.base else path
-    found = _INFERENCE_ROUTE.fullmatch(rest)
-    if found is None:
-        return re.search(f"{_INFERENCE_ROUTE.pattern}$", path) is None
-    if found[2]:
-        return kind.kind in RESPONSES
-    return kind.kind in (_WITH_ENGINE if found[1] else INFERENCE)
 
 
 def classify_url(request: Request) -> UrlKind:

@@ -71,7 +71,8 @@ def test_paths_without_azure_openai_route_return_404(profile: str, target: str, 
 async def test_wrong_base_is_unknown_for_every_method(start: Start, profile: str) -> None:
     running = await start(f"vendors: {{azure: {{profile: {profile}}}}}\n")
     for base, route, status in (
-        *[(base, "/chat/completions", 404) for base in _WRONG],
+        *[(base, "/chat/completions", 404) for base in _WRONG if base != "/openai"],
+        ("/openai", "/chat/completions", 405),  # stored chats are listed there
         *[(base, "/chat/completions", 405) for base in ("/models", "/openai/v1", "/openai/deployments/gpt-4o-mini")],
         ("/openai/v1", "/responses", 405),
         ("/models", "/responses", 404),
@@ -79,6 +80,14 @@ async def test_wrong_base_is_unknown_for_every_method(start: Start, profile: str
     ):
         answer = await running.ask("azure", f"{base}{route}{VERSION}", {}, method="PUT", headers={"api-key": "k"})
         assert answer.status == status, base + route
+    for target, allowed in (
+        ("/openai", "GET"),
+        ("/openai/deployments/gpt-4o-mini", "POST"),
+        ("/openai/v1", "GET, POST"),
+    ):
+        path = f"{target}/chat/completions{VERSION}"
+        answer = await running.ask("azure", path, {}, method="PUT", headers={"api-key": "k"})
+        assert answer.header("Allow") == allowed
 
 
 _WRONG = [  # what users type by mistake

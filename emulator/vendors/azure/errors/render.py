@@ -1,8 +1,11 @@
 """Render an error with the status, code and body of a profile."""
 
+from collections.abc import Mapping
+
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import Object, dump_json
+from emulator.core.vendor import AnyEndpoint, MethodNotAllowedError
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_serverless import SHAPES
 from emulator.vendors.azure.errors.rate_limits import retry_after
@@ -12,7 +15,7 @@ from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
 from emulator.vendors.azure.responses.parse import draw_id
-from emulator.vendors.azure.url_kind import classify_url, has_inference_route, is_responses
+from emulator.vendors.azure.url_kind import classify_url, is_responses
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
 _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
@@ -20,8 +23,10 @@ _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 def render_error(error: EmulatedError, request: Request, service: AzureService) -> Response:
     """Return the response of an error in the dialect of its path; the error's own fields win."""
-    if error.kind is ErrorKind.METHOD_NOT_ALLOWED and not has_inference_route(request.path):
-        error = no_such_path(request.path)  # below a wrong base no method is allowed
+    if isinstance(error, MethodNotAllowedError):
+        served = [row for row in error.rows if _is_served(*row, request, service)]
+        # below a wrong base no method is allowed
+        error = MethodNotAllowedError(request.path, served) if served else no_such_path(request.path)
     fields = _build_fields(error, request, service)
     formatted = _format_error(fields, error, _find_format(request, service))
     status = error.status or formatted.status or fields.status
@@ -30,6 +35,17 @@ def render_error(error: EmulatedError, request: Request, service: AzureService) 
         return Response(status, dump_json(formatted.body), (JSON_TYPE, *headers))
     kind = _TEXT_TYPE if error.body is None else _UTF8_TYPE
     return Response(status, formatted.body.encode("utf-8", "replace"), (kind, *headers))
+
+
+def _is_served(endpoint: AnyEndpoint, params: Mapping[str, str], request: Request, service: AzureService) -> bool:
+    """Return whether a route serves a path with its own method: an empty request does not fail by its place."""
+    probe = Request(endpoint.method, request.path, request.query, request.headers, params=params)
+    try:
+        endpoint.parse(probe, service)
+    except EmulatedError as refusal:
+        elsewhere = refusal.kind is ErrorKind.NOT_FOUND and refusal.details.get("path") == request.path
+        return not elsewhere and refusal.kind is not ErrorKind.METHOD_NOT_ALLOWED
+    return True
 
 
 def render_late_error(error: EmulatedError, request: Request, service: AzureService) -> bytes:
