@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from emulator.core.os_errors import explain_file
 from emulator.settings import SettingsError
 from emulator.sweep.coverage import Coverage, parse_coverage
 
@@ -14,7 +15,7 @@ def print_coverage(files: Sequence[Path], wanted: float, *, as_json: bool) -> in
         try:
             coverage.join(parse_coverage(file.read_text(encoding="utf-8"), str(file)))
         except OSError as error:
-            raise SettingsError(f"cannot read {file}: {error.strerror}") from None
+            raise SettingsError(f"cannot read {file}: {explain_file(error, file)}") from None
         except ValueError as error:
             raise SettingsError(str(error)) from None
     if as_json:

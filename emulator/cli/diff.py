@@ -41,7 +41,10 @@ def diff(first: Path, second: Path | None, against: str | None, *, as_json: bool
         print(f"emulator: error: {escape(str(error))}", file=sys.stderr)
         return _CANNOT
     except OSError as error:
-        print(f"emulator: error: {escape(f'cannot read {error.filename}: {explain_file(error)}')}", file=sys.stderr)
+        print(
+            f"emulator: error: {escape(f'cannot read {error.filename}: {explain_file(error, error.filename)}')}",
+            file=sys.stderr,
+        )
         return _CANNOT
     if against:
         one = [exchange for exchange in one if exchange.vendor == against]

@@ -56,4 +56,5 @@ def read_port_file(path: Path) -> dict[str, str]:
         urls = json.loads(path.read_text(encoding="utf-8"))
         return {str(name): str(url) for name, url in urls.items() if urls["front"]}
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        raise ValueError(f"no emulator has written {path}") from None
+        where = "" if path.is_absolute() else f" in {Path.cwd()}"
+        raise ValueError(f"no emulator has written {path}{where}") from None

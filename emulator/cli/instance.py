@@ -5,6 +5,7 @@ from pathlib import Path
 
 from emulator.cli.encoding import parse_json_text
 from emulator.core.json import JSON, canonical_json, dump_json
+from emulator.core.os_errors import explain_file
 from emulator.core.rng import derive_key
 from emulator.core.text import escape
 from emulator.generation.json_schema import Mode, Unsatisfiable, generate
@@ -23,7 +24,7 @@ def write_instances(source: str, seed: int, mode: Mode) -> int:
     try:
         text = Path(source).read_bytes()
     except OSError as error:
-        raise SettingsError(f"cannot read {source}: {error.strerror or error}") from None
+        raise SettingsError(f"cannot read {source}: {explain_file(error, source)}") from None
     try:
         _print(_generate(text, seed, mode))
     except (Unsatisfiable, ValueError) as error:

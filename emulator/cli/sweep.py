@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.client import EmulatorError
+from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.scenario.parsed import ScenarioError
 from emulator.settings import SettingsError
@@ -214,6 +215,6 @@ def _parse(file: Path, text: bytes | None = None) -> Report:
     try:
         return parse_report(file.read_bytes() if text is None else text, str(file))
     except OSError as error:
-        raise SettingsError(f"cannot read {file}: {error.strerror}") from None
+        raise SettingsError(f"cannot read {file}: {explain_file(error, file)}") from None
     except ValueError as error:
         raise SettingsError(str(error)) from None

@@ -14,6 +14,7 @@ from emulator.client import steps
 from emulator.client.base import BaseClient, Target, Via
 from emulator.client.exposure import warn_of_exposure
 from emulator.client.request import DEFAULT_URL, ControlRequest, Reply, Steps, build_token_header
+from emulator.core.os_errors import explain_file
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,7 +130,8 @@ class _Connections:
         try:
             return self._try(self._open(), request)
         except (ConnectionError, HTTPException) as error:
-            raise ConnectionError(f"no emulator answers at {self._url}: {error}") from None
+            reason = explain_file(error) if isinstance(error, OSError) else str(error)
+            raise ConnectionError(f"no emulator answers at {self._url}: {reason}") from None
 
     def _try(self, connection: HTTPConnection, request: ControlRequest) -> Reply:
         connection.timeout = request.timeout

@@ -71,7 +71,7 @@ def read_traces(files: Iterable[Path]) -> Trace:
         try:
             trace.calls += _read(file)
         except OSError as error:
-            raise TraceError(f"{file}: {explain_file(error)}") from None
+            raise TraceError(f"cannot read {file}: {explain_file(error, file)}") from None
         except (ExchangeError, UnicodeDecodeError) as error:
             raise TraceError(f"{file}: {error}") from None
     timed = sum(call.ttft is not None for call in trace.calls)

@@ -34,7 +34,7 @@ def read_files(files: Iterable[Path], vendor: str = "") -> Found:
                 raise ImportProblem(f"{file}: more than {_MAX_FILE // 1024**2} MiB")
             found.add(_read(file.read_text(encoding="utf-8-sig"), file, vendor, batches))
         except OSError as error:
-            raise ImportProblem(f"{file}: {explain_file(error)}") from None
+            raise ImportProblem(f"cannot read {file}: {explain_file(error, file)}") from None
         except (UnicodeDecodeError, RecursionError):
             raise ImportProblem(f"{file}: not UTF-8, or nested too deeply") from None
     found.add(batches.join(vendor))

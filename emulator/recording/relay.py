@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, time
 from typing import Literal, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
@@ -86,7 +86,7 @@ def parse_upstreams(texts: Iterable[str], known: Iterable[str]) -> dict[str, str
     for text in texts:
         vendor, equals, url = text.partition("=")
         parts = urlsplit(url)
-        if not equals or parts.scheme not in ("http", "https") or not parts.hostname:
+        if not equals or parts.scheme not in ("http", "https") or not parts.hostname or not _has_port(parts):
             raise UpstreamError(f"expected vendor=URL, such as databricks=https://example.com, not {text!r}")
         if vendor not in names:
             raise UpstreamError(f"unknown vendor {vendor!r}; there are {', '.join(names)}")
@@ -96,6 +96,14 @@ def parse_upstreams(texts: Iterable[str], known: Iterable[str]) -> dict[str, str
             raise UpstreamError(f"{vendor}: the URL of a service has no query, fragment or user")
         found[vendor] = url.rstrip("/")
     return found
+
+
+def _has_port(parts: SplitResult) -> bool:
+    """Return whether the port of a URL is a number, or absent."""
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
 
 
 def open_context(authority: Path | None) -> ssl.SSLContext:
