@@ -7,8 +7,6 @@ from copy import copy
 from dataclasses import dataclass
 from enum import IntFlag
 
-from multidict import CIMultiDict
-
 from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, check_json, parse_json
@@ -130,45 +128,11 @@ class Request:
         self.query = self.headers = self.documents = NOTHING
         self._json = _UNPARSED
 
-    def limited_to(self, names: frozenset[str]) -> _HeaderScope:
-        """Return a context manager in which only the named headers (lower case) are visible."""
-        return _HeaderScope(self, names)
-
     @property
     def all_headers(self) -> Mapping[str, str]:
-        """Every header, also within :meth:`limited_to`; for values that a response echoes."""
-        return self.headers.whole if isinstance(self.headers, _LimitedHeaders) else self.headers
-
-
-class _LimitedHeaders(CIMultiDict[str]):
-    """Those of a request's headers that have the given names; ``whole``: all."""
-
-    __slots__ = ("whole",)
-
-    def __init__(self, whole: Mapping[str, str], names: frozenset[str]) -> None:
-        super().__init__([(name, value) for name, value in whole.items() if name.lower() in names])
-        self.whole = whole
-
-
-def limit_headers(headers: Mapping[str, str], names: frozenset[str]) -> Mapping[str, str]:
-    """Return the named headers (lower case), as :meth:`Request.limited_to` does."""
-    return _LimitedHeaders(headers, names)
-
-
-class _HeaderScope:
-    """Context manager that limits the visible headers of a request."""
-
-    __slots__ = ("_names", "_request")
-
-    def __init__(self, request: Request, names: frozenset[str]) -> None:
-        self._request = request
-        self._names = names
-
-    def __enter__(self) -> None:
-        self._request.headers = _LimitedHeaders(self._request.headers, self._names)
-
-    def __exit__(self, *exception: object) -> None:
-        self._request.headers = self._request.all_headers
+        """Every header, also where parsers see some of them alone; for values that a response echoes."""
+        whole: Mapping[str, str] = getattr(self.headers, "whole", self.headers)
+        return whole
 
 
 DROPPED = 0  # status that closes the connection without a response

@@ -8,8 +8,9 @@ from emulator.core.cache import create_stats, lru
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
-from emulator.core.http import NOTHING, UNNAMED, Request, limit_headers, size_of
+from emulator.core.http import NOTHING, UNNAMED, Request, size_of
 from emulator.core.json import canonical_json
+from emulator.core.limited_headers import HeaderScope, LimitedHeaders
 from emulator.core.rng import derive_key_from_bytes
 from emulator.core.storage import LocalState
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Endpoint, InferenceCall, Parsed
@@ -94,7 +95,7 @@ class RequestParser:
             base_url=request.base_url,
             session=request.session,
             key_suffix=request.key_suffix,
-            visible=limit_headers(headers, self._reads),
+            visible=LimitedHeaders(headers, self._reads),
             encoding=headers.get("Content-Encoding", ""),
             overrides=overrides,
             head_size=size_of(headers) + (size_of(query) if query else 0),
@@ -207,7 +208,7 @@ class RequestParser:
     def parse_again(self, request: Request) -> Parsed:
         """Parse a recorded request again."""
         endpoint, _ = self._router.resolve(request.method, request.path)
-        with request.limited_to(self._reads):
+        with HeaderScope(request, self._reads):
             return endpoint.parse(request, self._service)
 
 

@@ -12,6 +12,7 @@ from multidict import CIMultiDict
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Event, Request, Response, StreamingResponse
+from emulator.core.limited_headers import HeaderScope
 from emulator.core.plan import Plan
 from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall
 from emulator.generation.generate import generate
@@ -73,7 +74,7 @@ def send(vendor: AnyVendor, service: AnyService, request: Request) -> InferenceC
         endpoint, request.params = _router(vendor).resolve(request.method, request.path)
         if not endpoint.is_public:
             request.principal = vendor.authenticate(request, service)
-        with request.limited_to(frozenset(map(str.lower, vendor.relevant_headers))):
+        with HeaderScope(request, frozenset(map(str.lower, vendor.relevant_headers))):
             parsed = endpoint.parse(request, service)
     except EmulatedError as error:
         return vendor.render_error(error, request, service)
