@@ -181,12 +181,65 @@ UNRELATED = [
 ]
 
 
+# A question in each further language, with a paraphrase, a text on its topic, and an unrelated one.
+MORE = [
+    (
+        "Comment puis-je réinitialiser mon mot de passe ?",
+        "Je voudrais réinitialiser mon mot de passe.",
+        "Le mot de passe doit avoir huit caractères.",
+        "La lune provoque les marées.",
+    ),
+    (
+        "Come posso reimpostare la mia password?",
+        "Vorrei reimpostare la password.",
+        "La password deve avere otto caratteri.",
+        "La luna causa le maree.",
+    ),
+    (
+        "Como posso redefinir minha senha?",
+        "Quero redefinir a minha senha.",
+        "A senha deve ter oito caracteres.",
+        "A lua causa as marés.",
+    ),
+    (
+        "Hoe kan ik mijn wachtwoord opnieuw instellen?",
+        "Ik wil mijn wachtwoord opnieuw instellen.",
+        "Het wachtwoord heeft acht tekens.",
+        "De maan veroorzaakt de getijden.",
+    ),
+    (
+        "Jak mogę zresetować moje hasło?",
+        "Chcę zresetować hasło.",
+        "Hasło musi mieć osiem znaków.",
+        "Księżyc powoduje pływy morskie.",
+    ),
+    (
+        "Как мне сбросить свой пароль?",
+        "Я хочу сбросить свой пароль.",
+        "Пароль должен содержать восемь символов.",
+        "Луна вызывает приливы и отливы.",
+    ),
+    (
+        "パスワードをリセットする方法を教えてください",
+        "パスワードをリセットしたいです",
+        "パスワードは八文字以上です",
+        "月が潮の満ち引きを起こします",
+    ),
+    (
+        "비밀번호를 어떻게 재설정하나요?",
+        "비밀번호를 재설정하고 싶어요",
+        "비밀번호는 여덟 글자입니다",
+        "달이 조수를 일으킵니다",
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("pairs", "least", "most"),
     [
-        pytest.param(PARAPHRASES, 0.55, 0.95, id="paraphrases"),
-        pytest.param(SAME_TOPIC, 0.2, 0.65, id="same topic"),
-        pytest.param(UNRELATED, -0.1, 0.2, id="unrelated"),
+        pytest.param([*PARAPHRASES, *((row[0], row[1]) for row in MORE)], 0.55, 0.95, id="paraphrases"),
+        pytest.param([*SAME_TOPIC, *((row[0], row[2]) for row in MORE)], 0.2, 0.65, id="same topic"),
+        pytest.param([*UNRELATED, *((row[0], row[3]) for row in MORE)], -0.1, 0.2, id="unrelated"),
     ],
 )
 def test_lexical_cosines_fall_in_bands(pairs: list[tuple[str, str]], least: float, most: float) -> None:
