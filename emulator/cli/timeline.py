@@ -49,12 +49,8 @@ def draw(
     except ScenarioError as error:
         print(format_rows(error.rows), file=sys.stderr)
         return 1
-    calls: list[ShownCall] = []
     try:
-        if journal is not None:
-            calls = _read_journal(journal, scenario, session)
-        elif url is not None:
-            calls = _fetch(url, session, settings)
+        started, calls = _read_calls(scenario, journal, url, session, settings)
     except (EmulatorError, OSError, ValueError) as error:
         hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no calls: {escape(str(error))}{hint}", file=sys.stderr)
@@ -62,8 +58,18 @@ def draw(
     if not scenario.outages and not calls:
         print(f"nothing to draw: {', '.join(map(str, files))} has no outages", file=sys.stderr)
         return 1
-    _write(draw_timeline(scenario.outages, calls, until), out)
+    _write(draw_timeline(scenario.outages, calls, started, until), out)
     return 0
+
+
+def _read_calls(
+    scenario: Scenario, journal: Path | None, url: str | None, session: str, settings: Settings
+) -> tuple[float, list[ShownCall]]:
+    """Return the start of the scenario in Unix seconds, and the calls to draw."""
+    begins = _find_start(scenario)
+    if journal is not None:
+        return _read_journal(journal, begins, session)
+    return _fetch(url, session, settings) if url is not None else (EPOCH if begins is None else begins, [])
 
 
 def _write(picture: str, out: Path | None) -> None:
@@ -77,8 +83,8 @@ def _write(picture: str, out: Path | None) -> None:
     print(out)
 
 
-def _read_journal(file: Path, scenario: Scenario, session: str) -> list[ShownCall]:
-    """Return the calls of a journal that was saved; without a clock that says its start, the first call begins it.
+def _read_journal(file: Path, begins: float | None, session: str) -> tuple[float, list[ShownCall]]:
+    """Return the start of the scenario and the calls of a journal that was saved; the first call may be the start.
 
     Raises:
         SettingsError: the file cannot be read, or is no journal.
@@ -91,9 +97,8 @@ def _read_journal(file: Path, scenario: Scenario, session: str) -> list[ShownCal
         raise SettingsError(f"--journal: cannot read {file}: {explain(error)}") from None
     except (ValueError, TypeError, LookupError, ValidationError):
         raise SettingsError(f"--journal: {file} is not what GET /_emulator/requests gives") from None
-    begins = _find_start(scenario)
-    started = min((entry.time for entry in entries), default=0.0) if begins is None else begins
-    return [_show(entry, started) for entry in entries if session in ("", entry.session)]
+    started = min((entry.time for entry in entries), default=EPOCH) if begins is None else begins
+    return started, [_show(entry, started) for entry in entries if session in ("", entry.session)]
 
 
 def _find_start(scenario: Scenario) -> float | None:
@@ -104,12 +109,12 @@ def _find_start(scenario: Scenario) -> float | None:
     return clock.start if clock.start is not None or getattr(clock, "kind", "real") == "real" else EPOCH
 
 
-def _fetch(url: str, session: str, settings: Settings) -> list[ShownCall]:
+def _fetch(url: str, session: str, settings: Settings) -> tuple[float, list[ShownCall]]:
     with open_client(url, settings) as client:
         bound = client.session(session) if session else client
         clock = bound.clock()
         started = clock.now - clock.since_start
-        return [_show(entry, started) for entry in bound.requests()]
+        return started, [_show(entry, started) for entry in bound.requests()]
 
 
 def _show(entry: RequestEntry, started: float) -> ShownCall:

@@ -46,10 +46,18 @@ class ShownCall:
     text: str
 
 
-def draw_timeline(outages: Sequence[Outage], calls: Sequence[ShownCall], until: float | None = None) -> str:
-    """Return the picture as SVG; ``until``: its end in seconds, absent: of all that it shows."""
-    end = until or max([_find_end(outage) for outage in outages] + [call.end for call in calls], default=0.0) or 1.0
-    rows = [*_draw_outages(outages, end), *_draw_calls([call for call in calls if call.begin <= end], end)]
+def draw_timeline(
+    outages: Sequence[Outage], calls: Sequence[ShownCall], started: float, until: float | None = None
+) -> str:
+    """Return the picture as SVG.
+
+    Args:
+        started: of the scenario, Unix seconds.
+        until: end of the picture in seconds since then; absent: of all that it shows.
+    """
+    ends = [_find_end(outage, started) for outage in outages]
+    end = until or max(ends + [call.end for call in calls], default=0.0) or 1.0
+    rows = [*_draw_outages(outages, started, end), *_draw_calls([call for call in calls if call.begin <= end], end)]
     height = _TOP + _ROW * len(rows) + 30
     body = "".join(f'<g transform="translate(0 {_TOP + _ROW * place})">{row}</g>\n' for place, row in enumerate(rows))
     return (
@@ -61,10 +69,9 @@ def draw_timeline(outages: Sequence[Outage], calls: Sequence[ShownCall], until: 
     )
 
 
-def _find_end(outage: Outage) -> float:
-    windows = outage.windows[:_DRAWN]
-    last = max(end for _, end in windows) + (outage.for_ or 0.0)
-    return last * 1.1
+def _find_end(outage: Outage, started: float) -> float:
+    windows = outage.list_windows(started)[:_DRAWN]
+    return 1.1 * max([end + (outage.for_ or 0.0) for _, end in windows], default=0.0)
 
 
 def _draw_axis(end: float, height: int) -> Iterator[str]:
@@ -90,7 +97,7 @@ def _place(time: float, end: float) -> float:
 
 
 def _label(text: str) -> str:
-    return f'<text x="8" y="16">{escape(text if len(text) <= 34 else text[:33] + "…")}</text>'
+    return f'<text x="8" y="16">{escape(text if len(text) <= 38 else text[:37] + "…")}</text>'
 
 
 def _bar(begin: float, end: float, total: float, colour: str, text: str, opacity: float = 0.85) -> str:
@@ -101,10 +108,15 @@ def _bar(begin: float, end: float, total: float, colour: str, text: str, opacity
     )
 
 
-def _draw_outages(outages: Iterable[Outage], total: float) -> Iterator[str]:
+def _draw_outages(outages: Iterable[Outage], started: float, total: float) -> Iterator[str]:
     for outage in outages:
-        bars = "".join(_draw_window(outage, begin, end, total) for begin, end in outage.windows if begin < total)
+        windows = [window for window in outage.list_windows(started) if window[0] < total]
+        bars = "".join(_draw_window(outage, begin, end, total) for begin, end in windows)
         yield _label(f"{outage.name} ({outage.kind})") + bars
+
+
+def _is_partial(outage: Outage) -> bool:
+    return outage.kind in ("brown_out", "bad_deploy") and outage.served is None
 
 
 def _draw_window(outage: Outage, begin: float, end: float, total: float) -> str:
@@ -113,7 +125,7 @@ def _draw_window(outage: Outage, begin: float, end: float, total: float) -> str:
     if outage.kind == "retirement":
         gone = f"{outage.name}: gone from {format_time(end)}"
         return _bar(begin, end, total, colour, f"{times}, warned", 0.35) + _bar(end, total, total, colour, gone)
-    bar = _bar(begin, end, total, colour, times, outage.share if outage.kind in ("brown_out", "bad_deploy") else 0.85)
+    bar = _bar(begin, end, total, colour, times, outage.share if _is_partial(outage) else 0.85)
     if outage.for_ is None:
         return bar
     left, right = _place(end, total), _place(end + outage.for_, total)

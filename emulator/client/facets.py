@@ -17,6 +17,7 @@ class When(TypedDict, total=False):
 
     vendor: Names
     deployment: Names
+    served: Names
     task: Names
     endpoint: Names
     principal: Names

@@ -52,6 +52,7 @@ _OUTCOME: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {
 _RECORDED: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {  # fields that every journal entry has
     "vendor": lambda entry: entry.vendor or ABSENT,
     "deployment": lambda entry: entry.deployment or ABSENT,
+    "served": lambda entry: entry.served or ABSENT,
     "task": lambda entry: entry.operation or ABSENT,
     "endpoint": lambda entry: entry.path,
     "principal": lambda entry: entry.principal or ABSENT,

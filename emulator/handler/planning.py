@@ -74,8 +74,8 @@ class Emulator:
         self.seeks_elsewhere = scenario.replay is not None or self.unmatched in ("forward", "record")
         self.quotas = list_quotas(scenario.limits)
         self.principals = name_principals(scenario.limits)
-        self.retirements = Retirements(scenario.outages)
-        self._recoveries = recoveries = SlowRecoveries(scenario.outages)
+        self.retirements = Retirements(scenario.outages, self.started)
+        self._recoveries = recoveries = SlowRecoveries(scenario.outages, self.started)
         find_recovery = self._find_recovery if recoveries else None
         self._admission = AdmissionController(compile_limits(scenario.limits), state, find_recovery)
         self._is_bounded = is_bounded(scenario, latency) or bool(recoveries)
@@ -281,6 +281,7 @@ def read_attributes(
         attempt=attempt,
         since_start=now - started,
         now=now,
+        served=call.served if call else "",
     )
 
 

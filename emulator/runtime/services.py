@@ -279,15 +279,14 @@ def create_service(
     """Create a vendor's service for a scenario that began at ``began``, Unix seconds; absent: now."""
     snapshot = _SNAPSHOTS.find(vendor, settings, scenario)
     deployments = snapshot.deployments
-    retirements = Retirements(scenario.outages)
+    began = clock.now() if began is None else began
+    retirements = Retirements(scenario.outages, began)
     ends = {name: end for name in deployments if (end := retirements.find_end(vendor.name, name)) is not None}
     changes = bool(ends) or any(deployment.state_lasts is not None for deployment in deployments.values())
     return Service(
         name=vendor.name,
         settings=settings,
-        deployments=DeploymentTable(deployments, clock, clock.now() if began is None else began, ends)
-        if changes
-        else deployments,
+        deployments=DeploymentTable(deployments, clock, began, ends) if changes else deployments,
         profiles=snapshot.profiles,
         keys=None
         if scenario.keys is None

@@ -199,6 +199,9 @@ class When(Closed):
         default=None, description="The vendor called.", examples=["databricks", ["azure", "tgi"]]
     )
     deployment: Names | None = Field(default=None, description="What the call addresses.", examples=["llama-*"])
+    served: Names | None = Field(
+        default=None, description="Which of several served models behind the deployment answers.", examples=["canary"]
+    )
     task: Names | None = Field(
         default=None, description="chat, completions, embeddings, rerank, images, transcription or speech."
     )

@@ -41,7 +41,7 @@ def build_json_schema() -> Object:
         properties_of(definitions[name])[key] = {**_described(properties_of(definitions[name])[key]), **found}
     when = definitions["When"]
     when["patternProperties"] = {_sharpen(key): found for key, found in as_object(when["patternProperties"]).items()}
-    for key in ("endpoint", "deployment", "principal", "session", "tools", "tool_called"):
+    for key in ("endpoint", "deployment", "served", "principal", "session", "tools", "tool_called"):
         set_names(when, key, _NAME)
     for key in ("deployment", "principal"):
         set_names(definitions["Limit"], key, _NAME)

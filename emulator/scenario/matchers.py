@@ -184,6 +184,7 @@ class RequestAttributes:
         attempt: number of equal requests of the session before this one.
         since_start: scenario seconds since start or reset.
         now: Unix seconds at admission, by the scenario's clock.
+        served: which of several served models answers.
     """
 
     vendor: str
@@ -203,6 +204,7 @@ class RequestAttributes:
     attempt: int = 0
     since_start: float = 0.0
     now: float = 0.0
+    served: str = ""
 
 
 class Absent(Enum):
@@ -365,6 +367,7 @@ MATCH_FIELDS: Mapping[str, Extract] = {  # in the order of evaluation, cheapest 
     "vendor": lambda attributes: attributes.vendor or ABSENT,
     "deployment": lambda attributes: attributes.deployment or ABSENT,
     "task": lambda attributes: attributes.task or ABSENT,
+    "served": lambda attributes: attributes.served or ABSENT,
     "endpoint": lambda attributes: attributes.endpoint or ABSENT,
     "principal": lambda attributes: attributes.principal or ABSENT,
     "session": lambda attributes: attributes.session or ABSENT,

@@ -37,6 +37,7 @@ __all__ = ["UNMATCHED", "Match", "RequestAttributes", "RuleMatcher", "RuleResult
 _LOGGABLE = (
     "vendor",
     "deployment",
+    "served",
     "task",
     "endpoint",
     "principal",

@@ -20,10 +20,12 @@ def _compile(outage: Outage) -> tuple[Test, Test, Test]:
 
 
 class SlowRecoveries:
-    """Outages after which quotas come back slowly."""
+    """Outages after which quotas come back slowly; ``started``: Unix seconds."""
 
-    def __init__(self, outages: Sequence[Outage]) -> None:
-        self._outages = [(one, one.for_, _compile(one)) for one in outages if one.for_ is not None]
+    def __init__(self, outages: Sequence[Outage], started: float) -> None:
+        self._outages = [
+            (one.name, one.for_, _compile(one), one.list_windows(started)) for one in outages if one.for_ is not None
+        ]
 
     def __bool__(self) -> bool:
         return bool(self._outages)
@@ -34,10 +36,10 @@ class SlowRecoveries:
         ``None``: all is back. ``now``: seconds since the start.
         """
         found = [
-            (outage.name, (end + lasts - now) / lasts, end + lasts - now)
-            for outage, lasts, (is_vendor, is_deployment, is_principal) in self._outages
+            (name, (end + lasts - now) / lasts, end + lasts - now)
+            for name, lasts, (is_vendor, is_deployment, is_principal), windows in self._outages
             if is_vendor(vendor) and is_deployment(deployment) and is_principal(principal)
-            for _, end in outage.windows
+            for _, end in windows
             if end <= now < end + lasts
         ]
         return max(found, key=lambda row: row[1], default=None)
@@ -54,10 +56,15 @@ class _Retirement:
 
 
 class Retirements:
-    """Deployments that are retired: headers warn before they are gone."""
+    """Deployments that are retired: headers warn before they are gone; ``started``: Unix seconds."""
 
-    def __init__(self, outages: Sequence[Outage]) -> None:
-        self._rows = [_Retirement(*one.windows[0], *_compile(one)[:2]) for one in outages if one.kind == "retirement"]
+    def __init__(self, outages: Sequence[Outage], started: float) -> None:
+        self._rows = [
+            _Retirement(*window, *_compile(one)[:2])
+            for one in outages
+            if one.kind == "retirement"
+            for window in one.list_windows(started)
+        ]
 
     def __bool__(self) -> bool:
         return bool(self._rows)

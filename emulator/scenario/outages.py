@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from math import log
 from typing import Annotated, Literal, Self
 
@@ -11,10 +10,21 @@ from pydantic import Field, model_validator
 
 from emulator.core.json import Object
 from emulator.core.rng import derive_key, draw_uniform
-from emulator.core.units import Closed, Duration, Moment, Whole, require, require_order, write_moment
+from emulator.core.units import (
+    Closed,
+    Duration,
+    Instant,
+    Moment,
+    TimeOfDay,
+    Whole,
+    require,
+    require_order,
+    write_moment,
+)
 from emulator.scenario.conditions import Names
 
 _MAX_DRAWN = 64  # windows of one outage
+_DAY = 86_400.0  # seconds
 _ERRORS = {
     "region": "overloaded",
     "brown_out": "overloaded",
@@ -53,6 +63,9 @@ class Outage(Closed):
     vendor: Names | None = Field(default=None, description="Calls of these vendors; absent: all.")
     deployments: Names | None = Field(default=None, description="Calls to these deployments; absent: all.")
     principal: Names | None = Field(default=None, description="Calls of these principals; absent: all.")
+    served: Names | None = Field(
+        default=None, description="Of bad_deploy: the served models behind a deployment whose calls all fail."
+    )
     between: Annotated[tuple[Moment, Moment], Field(strict=False)] | None = Field(
         default=None,
         description="From one time up to another: since start or reset, of every day (UTC), or with a date and zone.",
@@ -75,21 +88,39 @@ class Outage(Closed):
         if self.between is not None:
             require_order(*self.between)
         require((self.kind == "slow_recovery") == (self.for_ is not None), "for belongs to kind: slow_recovery")
+        require(self.kind == "bad_deploy" or self.served is None, "served belongs to kind: bad_deploy")
+        require(self.served is None or "share" not in self.model_fields_set, "expected either served or share")
         require(self.kind != "retirement" or self.principal is None, "a retirement is for every principal")
         return self
 
-    @cached_property
-    def windows(self) -> Sequence[tuple[float, float]]:
-        """Begin and end of each time, in seconds since start or reset; a retirement has one, as nothing comes back."""
-        windows = [self.between] if self.between is not None else [*self._draw()]
+    def list_windows(self, started: float) -> Sequence[tuple[float, float]]:
+        """Return begin and end of each time in seconds since the start, up to the 64th.
+
+        A retirement has one, as nothing comes back. ``started``: Unix seconds.
+        """
+        windows = [window for window in self._locate(started) if window[1] > 0][:_MAX_DRAWN]
         return windows[:1] if self.kind == "retirement" else windows
+
+    def _locate(self, started: float) -> Iterator[tuple[float, float]]:
+        begin, end = self.between or (0.0, 0.0)
+        if self.between is None:
+            yield from self._draw()
+        elif isinstance(begin, TimeOfDay):
+            midnight = started // _DAY * _DAY - started
+            lasts = (end - begin) % _DAY
+            yield from ((at, at + lasts) for at in (midnight + begin + day * _DAY for day in range(-1, _MAX_DRAWN)))
+        else:
+            zero = started if isinstance(begin, Instant) else 0.0
+            yield begin - zero, end - zero
 
     def list_rules(self) -> Iterator[Object]:
         """Yield the rules of the outage, as a scenario has them; a retirement has none."""
-        for number, (begin, end) in enumerate(self.windows if self.kind in _ERRORS else (), 1):
+        windows = [self.between] if self.between is not None else [*self._draw()]
+        for number, (begin, end) in enumerate(windows if self.kind in _ERRORS else (), 1):
             name = f"outage {self.name}" + (f" {number}" if self.random is not None else "")
             between: Object = {"between": [write_moment(begin), write_moment(end)]}
-            chance: Object = {"probability": self.share} if self.kind in _PARTIAL else {}
+            is_partial = self.kind in _PARTIAL and self.served is None
+            chance: Object = {"probability": self.share} if is_partial else {}
             when = self._when()
             yield {"name": name, "when": when, "times": {**between, **chance}, "error": {"kind": _ERRORS[self.kind]}}
             if self.kind == "brown_out":
@@ -101,4 +132,5 @@ class Outage(Closed):
 
     def _when(self) -> Object:
         given = {"vendor": self.vendor, "deployment": self.deployments, "principal": self.principal}
+        given["served"] = self.served
         return {name: [*value] for name, value in given.items() if value is not None}

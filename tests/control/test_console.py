@@ -47,7 +47,7 @@ async def test_report_embeds_calls_in_page(toy: Running) -> None:
         assert "connect-src 'none'" in page
         run = read_run(page)
         assert (run["title"], len(as_array(run["calls"]))) == ("run", count)
-        views = {"/scenario", "/rules", "/limits", "/deployments", "/status", "/timing"}
+        views = {"/scenario", "/rules", "/limits", "/deployments", "/status", "/timing", "/usage"}
         assert set(as_object(run["answers"])) == views
 
 

@@ -30,6 +30,8 @@ CANNOT = {
     "tokens paid in PTU": "two keys compared",
     "an outage at no time": "one of two keys",
     "a region that comes back": "two keys compared",
+    "a region of a served model": "two keys compared",
+    "a served model and a share": "one of two keys",
     "a retirement for one": "two keys compared",
     "an outage that ends before it begins": "two values compared",
     "a blank text": "the text itself",
@@ -65,6 +67,8 @@ CANNOT = {
 _VECTORS = "deployments: [{vendor: azure, name: m, embeddings: {geometry: "
 _OUTAGE = "outages: [{name: a, between: [0s, 1s], kind: "
 MORE = [
+    pytest.param(_OUTAGE + "region, served: a}]", id="a region of a served model"),
+    pytest.param(_OUTAGE + "bad_deploy, served: a, share: 0.1}]", id="a served model and a share"),
     pytest.param(_OUTAGE + "region, for: 1s}]", id="a region that comes back"),
     pytest.param(_OUTAGE + "retirement, principal: a}]", id="a retirement for one"),
     pytest.param("outages: [{name: a, kind: region}]", id="an outage at no time"),

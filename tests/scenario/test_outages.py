@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from emulator.core.clock import EPOCH
 from emulator.scenario.load import load_text
 from emulator.scenario.outages import DrawnWindows
 from emulator.scenario.parsed import ScenarioError
@@ -197,3 +198,41 @@ outages:
         seen.append(found)
     assert seen[0] == seen[1] == seen[2]
     assert len({rule for _, rule, _ in seen[0].values()}) > 5
+
+
+@pytest.mark.covers("language/facets", "served")
+async def test_bad_deploy_is_one_served_entity_of_a_split(start: Start) -> None:
+    running = await start(
+        """
+deployments: [{vendor: databricks, name: split, mode: provisioned, traits: {served_entities: {stable: 50, canary: 50}}}]
+outages: [{name: deploy, kind: bad_deploy, served: canary, between: [0s, 60s]}]
+""",
+        vendors=[VENDORS["databricks"]],
+    )
+    headers = {"authorization": "Bearer a"}
+    for number in range(40):
+        body = {"messages": [{"role": "user", "content": f"{number}"}], "max_tokens": 2}
+        await running.ask("databricks", "/serving-endpoints/split/invocations", body, headers=headers)
+    entries = (await running.ask("databricks", "/_emulator/requests", method="GET")).json()["requests"]
+    failed = sum(entry["rule"] == "outage deploy" for entry in entries)
+    assert failed == sum(entry["status"] == 500 for entry in entries)
+    assert 8 < failed < 32
+    counts = []
+    for served in ("stable", "canary"):
+        query = {"calls": {"served": served, "rule": "outage deploy"}, "times": {"at_least": 0}}
+        counts.append((await running.ask("databricks", "/_emulator/verify", query, method="POST")).json()["count"])
+    assert counts == [0, failed]
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ('["60s", "120s"]', [(60.0, 120.0)]),
+        ('["2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z"]', [(60.0, 120.0)]),
+        ('["00:01", "00:02"]', [(60.0, 120.0), (86460.0, 86520.0)]),
+        ('["23:59", "00:01"]', [(-60.0, 60.0), (86340.0, 86460.0)]),
+    ],
+)
+def test_windows_are_counted_from_the_start(between: str, expected: list[tuple[float, float]]) -> None:
+    scenario = load_text(f"version: 1\noutages: [{{name: a, kind: region, between: {between}}}]").scenario
+    assert [*scenario.outages[0].list_windows(EPOCH)][:2] == expected

@@ -206,6 +206,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "principal": "{name: keys, kind: key_rotation, principal: batch, between: [60s, 120s]}",
             "random": "{name: north, kind: region, random: {every: 1h, mean: 5m, seed: 3}}",
             "share": "{name: canary, kind: bad_deploy, share: 0.1, between: [60s, 120s]}",
+            "served": "{name: canary, kind: bad_deploy, served: canary, between: [60s, 120s]}",
             "for": "{name: north, kind: slow_recovery, between: [60s, 120s], for: 5m}",
             "ttft": "{name: slow, kind: brown_out, share: 0.2, ttft: 8s, between: [60s, 120s]}",
         },
@@ -331,6 +332,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
         examples={
             "vendor": "{vendor: [azure, tgi]}",
             "deployment": "{deployment: llama-*}",
+            "served": "{served: canary}",
             "task": "{task: embeddings}",
             "endpoint": "{endpoint: /v1/*}",
             "principal": "{principal: search}",
