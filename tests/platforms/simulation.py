@@ -38,15 +38,6 @@ PERIODS: list[int] = []  # milliseconds that Windows' tick was asked to last
 _MAX_FILES = 10_240  # OPEN_MAX of macOS, beyond which setrlimit(2) refuses
 
 
-class _Policy(asyncio.DefaultEventLoopPolicy):
-    """Policy whose loops are simulated ones."""
-
-    make: Callable[[], asyncio.AbstractEventLoop]
-
-    def new_event_loop(self) -> asyncio.AbstractEventLoop:
-        return type(self).make()
-
-
 class _Console:
     """Stand-in for the class of Windows' console, of which no stream is one."""
 
@@ -80,10 +71,14 @@ def _lack_like_windows(make: Callable[[], asyncio.AbstractEventLoop]) -> None:
     shutil._winapi = SimpleNamespace(NeedCurrentDirectoryForExePath=lambda mode: False)  # type: ignore[attr-defined]
     io._WindowsConsoleIO = _Console  # type: ignore[attr-defined]
     ctypes.windll = SimpleNamespace(winmm=SimpleNamespace(timeBeginPeriod=PERIODS.append))  # type: ignore[attr-defined]
-    _Policy.make = staticmethod(make)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # policies go with Python 3.16
-        asyncio.set_event_loop_policy(_Policy())
+
+        class Policy(asyncio.DefaultEventLoopPolicy):
+            def new_event_loop(self) -> asyncio.AbstractEventLoop:
+                return make()
+
+        asyncio.set_event_loop_policy(Policy())
 
 
 def _limit_like_darwin() -> None:
