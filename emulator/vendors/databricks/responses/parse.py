@@ -1,7 +1,8 @@
 """``POST /serving-endpoints/responses``: parse a request into a chat request.
 
 Source: Databricks, "Foundation model REST API reference", Responses API; where clients send another shape than
-it has (tools, ``text.format``), both are accepted.
+it has (tools, ``text.format``), both are accepted. Deltas have no ``obfuscation``, of which the reference has no word:
+unverified.
 """
 
 from __future__ import annotations
