@@ -24,7 +24,7 @@ def fit(files: Sequence[Path], svg: Path | None) -> int:
     try:
         found = fit_latency(read_traces(files))
     except TraceError as error:
-        print(f"emulator: {escape(str(error))}", file=sys.stderr)
+        print(f"emulator: error: {escape(str(error))}", file=sys.stderr)
         return 1
     print(*format_section(found), sep="\n")
     if svg is not None:

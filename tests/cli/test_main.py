@@ -122,3 +122,25 @@ def test_help_is_coloured_on_request(capsys: pytest.CaptureFixture[str], monkeyp
     out = capsys.readouterr().out
     assert "\x1b[1mnetwork:\x1b[0m" in out
     assert "\x1b[36m--port-file FILE\x1b[0m" in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["check", "none"], id="check"),
+        pytest.param(["explain", "none", "request.json"], id="explain"),
+        pytest.param(["try", "Hello", "none"], id="try"),
+        pytest.param(["serve", "none"], id="serve"),
+        pytest.param(["import", "none", "--to", "folder"], id="import"),
+        pytest.param(["diff", "none", "other"], id="diff"),
+        pytest.param(["fit", "none"], id="fit"),
+        pytest.param(["instance", "none"], id="instance"),
+        pytest.param(["coverage", "none"], id="coverage"),
+    ],
+)
+def test_file_that_is_missing_is_named_with_its_folder(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) != 0
+    assert f"cannot read none: no such file or directory; looked in {tmp_path}\n" in capsys.readouterr().err
