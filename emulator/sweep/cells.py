@@ -21,8 +21,8 @@ _MARKS: Sequence[Position] = (
     ("before usage", {"before": "usage"}),
 )
 _FIRST: Position = ("first token", {"before": "first_token"})
-_SILENCE = "5s"  # longer than a pause, shorter than a timeout
-_RATE = 200  # bytes a second
+_SILENCE = "2s"  # less than the shortest time after which a command counts as hanging
+_RATE = 2000  # bytes a second
 _POSITIONED: Mapping[str, Object] = {
     "disconnect": {},
     "truncate": {},

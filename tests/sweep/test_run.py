@@ -1,7 +1,7 @@
 """Tests of the runs of a sweep: the merged sweep gives the outcomes of the full one."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +9,14 @@ import pytest
 
 from emulator import start
 from emulator.client import EmulatorClient
-from emulator.sweep.cells import FAULTS
+from emulator.sweep.cells import FAULTS, KINDS
 from emulator.sweep.plan import Key, Plan
 from emulator.sweep.run import Options, Row, Sweep
 from tests.sweep.programs import InProcess, agent, chain, credulous, sound, stubborn
 
 pytestmark = pytest.mark.slow
 
+ALL = {*KINDS, *FAULTS, "every harmless fault at once", "every drop at once"} - {"hang"}
 OPTIONS = Options(["databricks", "azure"], jobs=4)
 CALLS_A_TOOL = """
 version: 1
@@ -27,8 +28,10 @@ rules:
 """
 
 
-def sweep(server: EmulatorClient, runner: InProcess, options: Options = OPTIONS) -> dict[Key, Row]:
-    """Sweep a program, without the cells that hang; return the outcome of each cell."""
+def sweep(
+    server: EmulatorClient, runner: InProcess, options: Options = OPTIONS, faults: Container[str] = ALL
+) -> dict[Key, Row]:
+    """Sweep a program; return the outcome of each cell of some faults."""
     rows: dict[Key, Row] = {}
 
     def add(row: Row, made: int, left: int) -> None:
@@ -38,7 +41,7 @@ def sweep(server: EmulatorClient, runner: InProcess, options: Options = OPTIONS)
     todo = Sweep(server, options, runner, add)
     learnt = todo.learn()
     found = todo.plan(learnt)
-    plan = Plan([unit for unit in found.units if unit.groups[0][0].fault != "hang"], found.unchanged)
+    plan = Plan([unit for unit in found.units if unit.groups[0][0].fault in faults], found.unchanged)
     todo.run(learnt, plan, lambda cell, scenario: None)
     if options.shard == (1, 1):
         assert rows.keys() == {cell.key for cell in plan.cells}
@@ -95,3 +98,14 @@ def test_shards_are_the_whole_sweep() -> None:
     joined = {key: row.breaches for part in parts for key, row in part.items()}
     assert joined == {key: row.breaches for key, row in whole.items()}
     assert all(runner.runs > 5 for runner in runners)
+
+
+def test_real_clock_has_pauses_and_judges_waits() -> None:
+    """No byte differs where the answer pauses, and yet each pause is a run."""
+    with start() as server:
+        found = sweep(server, InProcess(sound), replace(OPTIONS, clock="real"), {"stall", "rate_limited"})
+    limited = found["databricks chat stream", "rate_limited", "before the head"]
+    assert limited.breaches == ("failed silently", ("honours_retry_after",))
+    pauses = [row for row in found.values() if row.fault == "stall"]
+    assert {row.outcome for row in pauses} == {"survived"}
+    assert sum(not row.like for row in pauses) == 3
