@@ -96,7 +96,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(config, "workeroutput", None)
     if output is not None:
         if report is not None:
-            output["emulator_calls"] = [report.calls, report.details, report.tests]
+            output["emulator_calls"] = [report.calls, report.details, report.tests, report.dump_accounts()]
         if coverage is not None:
             output["emulator_coverage"] = coverage.dump()
     elif coverage is not None:
@@ -131,11 +131,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_testnodedown(node: object) -> None:
     """Add the calls of a worker that ended; one that crashed sends none."""
     report = node.config.stash.get(_REPORT, None)  # type: ignore[attr-defined]  # a WorkerController
-    calls, details, tests = getattr(node, "workeroutput", {}).get("emulator_calls", ((), (), ()))
+    calls, details, tests, accounts = getattr(node, "workeroutput", {}).get("emulator_calls", ((), (), (), ()))
     if report is not None:
         report.calls += calls
         report.details += details
         report.tests += tests
+        report.add_accounts(accounts)
     coverage = node.config.stash.get(_COVERAGE, None)  # type: ignore[attr-defined]
     counts = getattr(node, "workeroutput", {}).get("emulator_coverage")
     if coverage is not None and counts:
@@ -242,6 +243,8 @@ def _open_session(server: EmulatorClient, node: pytest.Item) -> Iterator[Emulato
                     report.add(call)
                 if coverage is not None:
                     coverage.add(call)
+            if report is not None and calls:
+                report.accounts.append(client.usage())
             if coverage is not None and calls:
                 coverage.add_verdict(client.verdict())
 

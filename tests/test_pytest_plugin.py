@@ -241,6 +241,10 @@ def test_report_option_writes_calls_of_every_test(suite: pytest.Pytester) -> Non
         ("test_it.py::test_one", "passed"),
         ("test_it.py::test_two", "failed"),
     ]
+    usage = as_object(as_object(read_run(page)["answers"])["/usage"])
+    tokens = as_object(usage["output_tokens"])
+    assert (usage["calls"], usage["amplification"], tokens["wasted"]) == (2, 1.0, 0)
+    assert tokens["sent"] == tokens["delivered"] != 0
     said = read_details(page)
     assert ['"content":"Hello"' in said[0], '"content":"Goodbye"' in said[1], len(said)] == [True, True, 2]
 

@@ -131,5 +131,7 @@ def test_workers_write_one_report(suite: pytest.Pytester) -> None:
     options = ("-p", "xdist", "-p", "emulator.pytest_plugin", "-n", "2", "--emulator-report=pages/run.html")
     suite.runpytest_subprocess(*options).assert_outcomes(passed=6)
     (page,) = (suite.path / "pages").iterdir()
-    said = read_details(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    assert '"calls":6,"amplification":1.0' in text
+    said = read_details(text)
     assert sorted(number for number in range(6) for text in said if f"call {number}" in text) == [*range(6)]

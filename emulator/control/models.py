@@ -621,6 +621,7 @@ class Usage(ResponseModel):
     output_tokens: OutputTokens
     prompt_tokens: int
     cost: Cost
+    calls: int = Field(description="How many there were, those that are open included.")
     amplification: float = Field(description="Calls for each question: attempts and hedges add to it.")
 
 

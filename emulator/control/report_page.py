@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from emulator import __version__
 from emulator.control import models
 from emulator.control.console import read_alone
-from emulator.core.json import JSON, Object, dump_text
+from emulator.core.json import JSON, Object, dump_text, parse_json
 
 _PLACE = "<!--saved-->"
 _SHORT = list(models.RequestEntry.model_fields)
@@ -25,6 +25,7 @@ class Report:
     Fields:
         outcome: shown above the requests.
         tests: name, outcome and session of each test.
+        accounts: usage of each session, where the page has those of many.
         urls: base URL of each vendor.
         answers: responses of the control API by path; a view without its response is left out.
         calls: summary fields of each request as a JSON array of values.
@@ -36,8 +37,16 @@ class Report:
     urls: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, JSON] = field(default_factory=dict)
     tests: list[JSON] = field(default_factory=list)
+    accounts: list[models.Usage] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
+
+    def dump_accounts(self) -> list[str]:
+        return [models.dump_model(account) for account in self.accounts]
+
+    def add_accounts(self, dumped: Sequence[str]) -> None:
+        """Add the usage of another process."""
+        self.accounts += map(models.Usage.model_validate_json, dumped)
 
     def add(self, call: models.RequestDetail) -> None:
         self.calls.append(dump_short(call))
@@ -52,12 +61,32 @@ class Report:
         """Yield the page up to the first request."""
         about: Object = {"version": __version__, "title": self.title, "outcome": self.outcome, "tests": self.tests}
         about |= {"fields": _SHORT, "together": TOGETHER}
-        head = dump_text({**about, "urls": dict(self.urls), "answers": dict(self.answers)})
+        answers = {**self.answers, **({"/usage": _add_up(self.accounts)} if self.accounts else {})}
+        head = dump_text({**about, "urls": dict(self.urls), "answers": answers})
         yield from (_split()[0], _script("application/json", "saved"), escape(head[:-1]), ',"calls":[')
 
     def _pack_details(self) -> Iterator[str]:
         starts = range(0, len(self.details), TOGETHER)
         yield from (pack(self.details[start : start + TOGETHER]) for start in starts)
+
+
+def _add_up(accounts: Sequence[models.Usage]) -> JSON:
+    """Return the usage of all sessions together."""
+    tokens = [account.output_tokens for account in accounts]
+    waste = models.Waste(
+        **{name: sum(getattr(one.waste, name) for one in tokens) for name in models.Waste.model_fields}
+    )
+    sent, delivered, wasted = (sum(getattr(one, name) for one in tokens) for name in ("sent", "delivered", "wasted"))
+    calls = sum(account.calls for account in accounts)
+    questions = sum(account.calls / account.amplification for account in accounts)
+    total = models.Usage(
+        output_tokens=models.OutputTokens(sent=sent, delivered=delivered, wasted=wasted, waste=waste),
+        prompt_tokens=sum(account.prompt_tokens for account in accounts),
+        cost=models.Cost(usd=round(sum(account.cost.usd for account in accounts), 9)),
+        calls=calls,
+        amplification=round(calls / questions, 6) if questions else 1.0,
+    )
+    return parse_json(models.dump_model(total))
 
 
 def dump_short(call: models.RequestEntry) -> str:

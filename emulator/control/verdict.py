@@ -37,7 +37,8 @@ async def find_verdict(runtime: Runtime, session: str) -> models.Verdict:
 
 async def find_usage(runtime: Runtime, session: str | None) -> models.Usage:
     """Return what the calls of a session cost and wasted; ``None``: those of all."""
-    usage = await run_in_thread(add_up, await read_history(runtime, session))
+    history = await read_history(runtime, session)
+    usage = await run_in_thread(add_up, history)
     waste = models.Waste(**asdict(usage.waste))
     return models.Usage(
         output_tokens=models.OutputTokens(
@@ -45,6 +46,7 @@ async def find_usage(runtime: Runtime, session: str | None) -> models.Usage:
         ),
         prompt_tokens=usage.prompt_tokens,
         cost=models.Cost(usd=round(usage.cost, 9)),
+        calls=len(history.calls),
         amplification=usage.amplification,
     )
 

@@ -107,6 +107,7 @@ def test_mistakes_are_one_line(
     assert shown.out == ""
 
 
+@pytest.mark.slow
 def test_calls_of_a_running_emulator_are_drawn(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(tmp_path, str(file)) as (_, urls):
         with pytest.raises(urllib.error.HTTPError):
