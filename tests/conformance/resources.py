@@ -29,13 +29,16 @@ deployments:
   - {vendor: azure, name: gpt-3.5-turbo-instruct, model: gpt-35-turbo-instruct, task: completions}
 """
 RESOURCES = (
+    "audio",
     "chat",
     "responses",
+    "vector_stores",
     "test_completions.py",
     "test_responses.py",
     "test_embeddings.py",
     "test_models.py",
     "test_images.py",
+    "test_vector_stores.py",
 )
 PASS = "pass"
 UNEXPLAINED = "?"
@@ -45,6 +48,10 @@ _WAY = re.compile(r"^test_(?:method|raw_response|streaming_response|path_params)
 _REFUSED = re.compile(r"Error code: (\d+) - (.*)", re.DOTALL)
 _REASONS: Mapping[str, str] = {
     r"with id '\S+' not found": "the id of the mock does not exist",
+    r"No vector store found|No such File object|Expected an ID that begins with": "the id of the mock does not exist",
+    r"Invalid language|Exactly one of": "the service refuses this value of the mock",
+    r"Missing required parameter: 'input'": "the service refuses this value of the mock",
+    r"Unsupported file format": "the file of the mock is no sound",
     r"Missing required parameter: 'model'": "the test sends no model, and Azure needs it to find the deployment",
     r"integer below minimum value": "the service refuses this value of the mock",
     r"integer out of range": "the service refuses this value of the mock",
@@ -113,8 +120,9 @@ def render(found: Mapping[Outcome, int], package: str) -> str:
         "# The openai package's own tests\n\n"
         "The openai package's source distribution has tests for every resource. They were written for a mock server\n"
         "that accepts any request. This page has their results against `/openai/v1` of the emulator.\n\n"
-        "Tested: chat, completions, responses, embeddings, models and images; blocking and asynchronous clients,\n"
-        "strict and loose; the default models and `gpt-3.5-turbo-instruct`. *Tests* is the number of tests.\n\n"
+        "Tested: audio, chat, completions, responses, embeddings, models, images and vector stores; blocking and\n"
+        "asynchronous clients, strict and loose; the default models and `gpt-3.5-turbo-instruct`. "
+        "*Tests* is the number of tests.\n\n"
         f"`{COMMAND}` writes this page; FOLDER is the unpacked source distribution.\n\n"
         "Most of the other tests send what a real service refuses, too: `max_tokens: 0`, or ids that nobody has.\n"
         "The mock they were written for accepts them. Each row that is no pass has the reason.\n\n"
