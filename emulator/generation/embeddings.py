@@ -1,4 +1,7 @@
-"""Generate embeddings: the same text, model and seed always give the same vector."""
+"""Generate hashed embeddings: the same text, model and seed always give the same vector.
+
+``vectors.py`` makes those of the geometries ``lexical`` and ``declared``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cut generated tokens at the first stop sequence of the request."""
+"""Cut generated tokens at the first stop sequence of the request.
+
+``generate.py`` does so for every vendor; a vendor's parser sets ``Sampling.stop`` and ``keep_stop``.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Write responses to the connection, byte for byte, at their due times."""
+"""Write responses to the connection; ``schedule.py`` writes the parts of a stream at their due times."""
 
 import asyncio
 import os

@@ -1,4 +1,7 @@
-"""Build the refusal of a call that exceeds quotas, with the seconds until a retry (``Retry-After``)."""
+"""Build the refusal of a call that exceeds quotas, with the seconds until a retry (``Retry-After``).
+
+Each strategy in ``strategies.py`` computes its own wait; the longest counts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Build the JSON Schema of scenario files for editors: that of the models, and rules across several keys."""
+"""Build the JSON Schema of scenario files for editors: that of the models, and rules across several keys.
+
+``cli/schema.py`` adds the vendors' settings and the names of tokenizers, and prints it.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Parse the fields that the vLLM and OpenAI routes share, in the order the server checks them.
 
+``generate/fields.py`` parses those of the other routes; ``ranges.py`` has the ranges of both.
+
 Source: MindIE-LLM, ``utils/infer_param.cpp`` and the ``SetupInferParams`` of each route.
 """
 

@@ -1,6 +1,7 @@
 """Texts and ``Retry-After`` headers of a request that exceeds a rate limit (429).
 
-The quota headers of a throttled request are built by ``throttled_headers`` in ``azure/headers.py``.
+The body around a text is built by ``format_gateways.py`` or, for the other dialects, by its neighbour for each. The
+quota headers of a throttled request are built by ``throttled_headers`` in ``azure/headers.py``.
 """
 
 from emulator.core.errors import EmulatedError, ErrorKind
