@@ -19,6 +19,7 @@ _PYTHON = re.compile(
 )
 _OWN = re.compile(  # words of services that are written in Python, or format as it does
     r"got 'type: \\\\?\"None\\\\?\"'"  # OpenAI's, of a schema without a type
+    r"|\[\{'type': '\w+', 'loc': .*\}\]"  # OpenAI's, of the routes of audio
     r"|DownloadUrl\] Download fail: .*|best_of is None|n is None"  # MindIE's
 )
 _VALUES: tuple[JSON, ...] = (None, True, {}, ["a"], {"a": 1})

@@ -35,11 +35,23 @@ def find_texts(kind: Any) -> Iterator[Any]:
     elif origin in (tuple, list, set, frozenset):
         yield from ([value] for value in chain.from_iterable(map(find_texts, inner)))
     elif origin in (dict, Mapping):
-        yield from ({EVIL if inner[0] is str else inner[0]: value} for value in find_texts(inner[1]))
+        yield from ({_find_key(inner[0]): value} for value in find_texts(inner[1]))
     elif isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind)):
         yield from _find_in_fields(kind)
     elif origin is not Literal:  # a union, or a type with a note
         yield from chain.from_iterable(map(find_texts, inner[:1] if origin is Annotated else inner))
+
+
+def _find_key(kind: Any) -> Any:
+    """A key of a type; one with a pattern, which has but a prefix, begins as that asks."""
+    if get_origin(kind) is not Annotated:
+        return EVIL if kind is str else kind
+    (prefix,) = [pattern.removeprefix("^") for note in get_args(kind)[1:] for pattern in _list_patterns(note)]
+    return prefix + EVIL
+
+
+def _list_patterns(note: Any) -> Iterator[str]:
+    yield from (each.pattern for each in note.metadata if getattr(each, "pattern", None))
 
 
 def _find_in_fields(kind: type) -> Iterator[Any]:

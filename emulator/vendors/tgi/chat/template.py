@@ -159,8 +159,8 @@ def count_chat(text: str, last: str, media: int, deployment: Deployment, service
         last: text of the last message if it is a user's and all are texts, else empty.
     """
     parts, specials = _list_parts(text, service.tokenizer(deployment))
-    if not parts or len(parts[-1]) > len(last) + _MAX_FRAME:
-        last = ""  # the part has more than the message
+    if not parts or len(parts[-1]) > len(last) + _MAX_FRAME or last not in parts[-1]:
+        last = ""  # the part has more than the message, or begins the answer
     count, language = service.count_parts(parts, last, media, deployment)
     return specials + count, language
 
