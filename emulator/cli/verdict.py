@@ -14,7 +14,7 @@ _WORDS = {True: "kept", False: "BROKEN", None: "not judged"}
 
 
 def print_verdict(url: str, session: str, settings: Settings, *, as_json: bool) -> int:
-    """Print the verdict; return 1 if a rule is broken or no emulator responds."""
+    """Print the verdict; return 1 if a rule is broken, 2 if no emulator responds."""
     try:
         with open_client(url, settings) as client:
             bound = client.session(session) if session else client
@@ -22,7 +22,7 @@ def print_verdict(url: str, session: str, settings: Settings, *, as_json: bool) 
     except (EmulatorError, OSError, ValueError) as error:
         hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no verdict: {escape(str(error))}{hint}", file=sys.stderr)
-        return 1
+        return 2
     print(found.model_dump_json(indent=2) if as_json else "\n".join([*_format(found), "", *_format_usage(usage)]))
     return 0 if found.ok else 1
 

@@ -119,11 +119,6 @@ def format_float(value: float) -> str:
     return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{point - 1}"
 
 
-def format_g6(value: float) -> str:
-    """Format a double as C's ``%g`` and a C++ stream do: six significant digits, no trailing zeros."""
-    return f"{value:g}"
-
-
 def _encode_rows(rows: NDArray[np.float32] | NDArray[np.float64]) -> list[bytes]:
     """Encode all rows in one call of orjson and split the result into rows."""
     text = orjson.dumps(rows, option=orjson.OPT_SERIALIZE_NUMPY)

@@ -321,8 +321,13 @@ def parse_exchanges(text: str, source: str = "<string>") -> list[Exchange]:
     Raises:
         ExchangeError: a line does not fit.
     """
+    return [parse_exchange(part, source) for part in split_exchanges(text)]
+
+
+def split_exchanges(text: str) -> list[str]:
+    """Return the texts of the exchanges in a file."""
     parts = re.split(r"(?m)^(?=exchange \d+$)", text)
-    return [parse_exchange(part, source) for part in ([*filter(str.strip, parts)] or parts)]
+    return [*filter(str.strip, parts)] or parts
 
 
 def list_files(folder: Path) -> list[Path]:

@@ -175,6 +175,8 @@ def _find_reserved(limit: Limit, catalogue: KnownModels | None) -> int:
 
 _DOUBLE = re.compile(r"\{\{[^{}\n]*\}\}")
 _TALKING = ("chat", "completions")
+_SAYING = (*_TALKING, "transcription")  # tasks with a text in their answer
+_STREAMING = (*_SAYING, "speech")
 
 
 def find_odd_outcomes(scenario: Scenario, catalogue: KnownModels | None) -> Iterator[Finding]:
@@ -189,7 +191,7 @@ def find_odd_outcomes(scenario: Scenario, catalogue: KnownModels | None) -> Iter
                 yield from _find_odd_reply((*place, "reply"), outcome.reply, tasks)
             yield from _find_faults_of_nothing(place, outcome)
             yield from _find_unbroken_calls(place, outcome, rule.when, tasks)
-            if rule.when.stream is False or not tasks & set(_TALKING):
+            if rule.when.stream is False or not tasks & set(_STREAMING):
                 yield from _find_idle_faults(place, outcome)
 
 
@@ -269,7 +271,7 @@ def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each kind of reply that is set, and the tasks that support it."""
     for name in ("text", "file", "chunks"):
         if name in reply.model_fields_set:
-            yield name, _TALKING
+            yield name, _SAYING
             break
     if reply.has_json:
         yield "json", _TALKING

@@ -62,7 +62,7 @@ def _read(folder: Path, found: ReplayFiles, within: Path | None) -> None:
         OSError: a file cannot be read.
         ValueError: a file is malformed, or they are too long.
     """
-    from emulator.recording.exchange import parse_exchange  # not needed without a replay
+    from emulator.recording.exchange import parse_exchange, split_exchanges  # not needed without a replay
 
     _require_within(folder, within)
     if not folder.is_dir():
@@ -75,9 +75,9 @@ def _read(folder: Path, found: ReplayFiles, within: Path | None) -> None:
     texts = []
     for file in files:
         _require_within(file, within)
-        text = file.read_text(encoding="utf-8")
-        parse_exchange(text, str(file))
-        texts.append(f"{file.name}\n{text}")
+        for text in split_exchanges(file.read_text(encoding="utf-8")):
+            parse_exchange(text, str(file))
+            texts.append(f"{file.name}\n{text}")
     if sum(map(len, texts)) > _MAX_TEXT:
         raise ValueError(f"the exchanges have more than {_MAX_TEXT // 1024**2} Mi characters")
     found.texts, found.files = tuple(texts), files

@@ -32,5 +32,5 @@ def test_verdict_exits_1_if_a_rule_is_broken(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_verdict_without_server_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verdict", "--url", "http://127.0.0.1:9"]) == 1
+    assert main(["verdict", "--url", "http://127.0.0.1:9"]) == 2
     assert capsys.readouterr().err.startswith("no verdict: ")

@@ -19,7 +19,6 @@ from emulator.encoding.floats import (
     dump_int8,
     dump_uint8,
     format_float,
-    format_g6,
     pack_binary,
     pack_ubinary,
 )
@@ -180,18 +179,3 @@ def test_format_float_round_trips(value: float) -> None:
     assert struct.pack("d", float(text)) == struct.pack("d", value)
     assert isinstance(json.loads(text), float)
     assert "+" not in text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        pytest.param(1.0, "1", id="a whole number"),
-        pytest.param(0.1, "0.1", id="a tenth"),
-        pytest.param(1 / 3, "0.333333", id="six digits"),
-        pytest.param(1234567.0, "1.23457e+06", id="a million"),
-        pytest.param(0.00001, "1e-05", id="small"),
-        pytest.param(math.inf, "inf", id="infinite"),
-    ],
-)
-def test_format_g6(value: float, text: str) -> None:
-    assert format_g6(value) == text

@@ -315,6 +315,12 @@ def test_folder_beside_the_scenario_is_read(tmp_path: Path) -> None:
     assert loaded.scenario.replay is not None
     assert loaded.scenario.replay.exchanges == (f"0001.exchange\n{format_exchange(STREAM)}",)
     digest = loaded.digest
+    (tmp_path / "all.exchange").write_text(2 * format_exchange(STREAM))
+    file.write_text("version: 1\nreplay: {from: all.exchange}\n")
+    several = load_scenario([file]).scenario.replay
+    assert several is not None
+    assert several.exchanges == 2 * (f"all.exchange\n{format_exchange(STREAM)}",)
+    file.write_text("version: 1\nreplay: {from: calls}\n")
     (tmp_path / "calls" / "0001.exchange").write_text(format_exchange(replace(STREAM, status=201)))
     assert load_scenario([file]).digest != digest
 

@@ -356,6 +356,11 @@ def test_limit_of_misspelt_principal_warns() -> None:
             id="a text of an embedding",
         ),
         pytest.param(
+            "when: {task: transcription}, reply: {text: Hi}, faults: [{type: disconnect, after_tokens: 1}]",
+            None,
+            id="a text of a transcription",
+        ),
+        pytest.param(
             "when: {deployment: gte}, reply: {json: 1}",
             "reply.json: the rule is about embeddings, which cannot answer so",
             id="what the deployment is for",
