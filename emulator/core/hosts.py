@@ -1,4 +1,8 @@
-"""Recognise host names of this machine; imports stay minimal for the health probe."""
+"""Decide whether a host name is this machine.
+
+The health probe, Azure's ``Strict-Transport-Security`` and the choice of trusted certificates ask this. Imports stay
+minimal for the health probe.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Record of one call as the request handler leaves it; the journal entry is built from it on demand."""
+"""Record of one call as the request handler leaves it; the journal entry is built from it on demand.
+
+``recorder.py`` builds the record.
+"""
 
 from __future__ import annotations
 

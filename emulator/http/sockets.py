@@ -1,4 +1,8 @@
-"""Bind listening sockets: one port on every address of a host."""
+"""Bind listening sockets, and start their connections.
+
+``bind_sockets`` binds one port on every address of a host. ``ConnectionStarter`` starts the protocol of each connection
+that they accept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Admission controller: charges all quotas that apply to a call, or none, and then waits for a free slot."""
+"""Admission controller: charges all quotas that apply to a call, or none, and then waits for a free slot.
+
+A quota of ``unit: concurrency`` is a charge like the others: it takes a place, which the end of the call gives back. A
+slot is something else: it comes from ``latency.load`` of the scenario, and a call may queue for it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ class Shares:
 
     Fields:
         rows: of each share quota, scope and number of its unit.
-        has_places: some limit the number of calls at the same time.
+        has_places: some are quotas of concurrency, whose charges are places.
     """
 
     rows: Sequence[tuple[Quota, str, int]]
@@ -44,9 +48,9 @@ class Ticket:
     Fields:
         ticket: identifies the charges in the store.
         prompt_tokens: of all prompts of the call.
-        charges: one per share.
+        charges: one per share; that of a quota of concurrency is a place.
         balances: one per charge, after it.
-        slot: ``None`` if the deployment has no concurrency limit.
+        slot: of ``latency.load``; ``None`` if the deployment has no such limit.
     """
 
     session: str
@@ -59,7 +63,10 @@ class Ticket:
 
 
 class AdmissionController:
-    """Quotas and concurrency slots of one scenario; times are seconds since its start."""
+    """Quotas of one scenario, places of concurrency included, and its slots of ``latency.load``.
+
+    Times are seconds since the start of the scenario.
+    """
 
     def __init__(self, select: Select, state: State, find_recovery: FindRecovery | None = None) -> None:
         self._find_recovery = find_recovery
@@ -69,7 +76,7 @@ class AdmissionController:
         self._slots = Slots()
 
     async def reserve(self, call: InferenceCall, request: Request, now: float, identity: bytes | None = None) -> Ticket:
-        """Make every charge of a call; a deployment with concurrency limits takes :meth:`acquire` next.
+        """Make every charge of a call; a deployment with ``latency.load`` takes :meth:`acquire` next.
 
         Args:
             identity: fingerprint of a request; its attempt is counted in the same round trip, and set in the
@@ -117,7 +124,7 @@ class AdmissionController:
         return recovery
 
     async def acquire(self, ticket: Ticket, call: InferenceCall, now: float, limits: ConcurrencyLimits) -> None:
-        """Wait for a slot for a call with its charges reserved.
+        """Wait for a slot of ``latency.load`` for a call with its charges reserved.
 
         Raises:
             EmulatedError: ``OVERLOADED``: no slot is free, and the queue is full; nothing is charged.
@@ -131,7 +138,7 @@ class AdmissionController:
 
     @property
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
-        """Deployments with a concurrency limit and calls, each with its running and its queued calls."""
+        """Deployments with ``latency.load`` and calls, each with its running and its queued calls."""
         return self._slots
 
     async def set_expected_end(self, ticket: Ticket, end: float) -> None:

@@ -1,4 +1,8 @@
-"""Parse regular expressions in RE2's syntax. Source: google/re2, doc/syntax.txt."""
+"""Parse regular expressions in RE2's syntax, for ``automaton.py``.
+
+Both modules exist for systems where google-re2 has no wheel, such as musl; elsewhere google-re2 searches.
+Source: google/re2, doc/syntax.txt.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
-    """Collect each SIGTERM, SIGHUP, SIGINT and SIGBREAK in a queue."""
+    """Collect each SIGTERM, SIGHUP, SIGINT and SIGBREAK in a queue; ``server.py`` drains after one."""
     loop = asyncio.get_running_loop()
     stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
     names = (*_list_stop_signals(), signal.SIGINT)

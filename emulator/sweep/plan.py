@@ -1,4 +1,7 @@
-"""Which cells share a run, and which runs the outcomes of others make needless."""
+"""Plan of a sweep: which cells share a run, and which runs the outcomes of others make needless.
+
+``list_cells`` in ``cells.py`` lists the cells of a class.
+"""
 
 from __future__ import annotations
 

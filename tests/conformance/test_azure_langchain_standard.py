@@ -46,11 +46,11 @@ CLIENTS = {
 REASONS = {
     "test_agent_loop": "it sends LangChain's `tool_call` parts as they are",
     "test_json_mode": "it gives a dictionary in place of the class that was asked for",
-    "test_stop_sequence": "it takes no `stop` where it is made",
+    "test_stop_sequence": "its constructor has no `stop`",
     "test_tool_choice": "it sends the bare name of a tool as `tool_choice`",
     "test_tool_message_histories_list_content": "it sends Anthropic's `tool_use` parts as they are",
-    "test_usage_metadata": "it tells no model name",
-    "test_usage_metadata_streaming": "it tells no model name",
+    "test_usage_metadata": "the client does not report the model name",
+    "test_usage_metadata_streaming": "the client does not report the model name",
 }
 
 

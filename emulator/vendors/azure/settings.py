@@ -1,4 +1,8 @@
-"""Settings of the ``azure`` vendor: which service to emulate, and its switches."""
+"""Settings of the ``azure`` vendor: which service to emulate, and its switches.
+
+The profile ``seed``, the default, is the Model Inference API as it is documented, with every switch at its default. The
+other profiles are kinds of deployed services.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property

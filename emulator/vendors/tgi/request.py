@@ -1,5 +1,7 @@
 """Validate a prompt and its parameters before generation, for all routes.
 
+A lot is the tokens of a response that the router schedules at once from 2.0 on, at most ``CHUNK``.
+
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
 

@@ -52,13 +52,14 @@ def record(folder: Path, line: str, service: str) -> str:
 
 
 def test_tutorial_runs_from_service_to_suite(tmp_path: Path) -> None:
-    app, recorded, scenario, served, suite = (block.text for block in BLOCKS)
+    app, recorded, ran, scenario, served, again, suite = (block.text for block in BLOCKS)
     for text in (app, scenario, suite):
         (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text, encoding="utf-8")
+    assert all(line.endswith(" python app.py\n") for line in (ran, again))
     with start(seed=5) as service:
-        said = record(tmp_path, recorded.splitlines()[0], service.url("databricks"))
+        said = record(tmp_path, recorded.strip(), service.url("databricks"))
     assert len(said.splitlines()) == len(list((tmp_path / "calls").iterdir())) == 2
-    assert served.splitlines()[0] == "emulator serve scenario.yaml"
+    assert served == "emulator serve scenario.yaml\n"
     with start(str(tmp_path / "scenario.yaml")) as emulator:
         assert run(tmp_path, "app.py", SERVICE_URL=emulator.url("databricks")) == said
     out = run(tmp_path, "-m pytest -q -p no:cacheprovider -W ignore", PYTEST_ADDOPTS="")

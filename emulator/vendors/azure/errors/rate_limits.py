@@ -1,7 +1,8 @@
 """Texts and ``Retry-After`` headers of a request that exceeds a rate limit (429).
 
-The body around a text is built by ``format_gateways.py`` or, for the other dialects, by its neighbour for each. The
-quota headers of a throttled request are built by ``throttled_headers`` in ``azure/headers.py``.
+``format_aoai`` and ``format_foundry`` of ``format_gateways.py`` build the body around a text; for the other dialects
+``format_openai.py`` and ``format_serverless.py`` do. ``throttled_headers`` in ``azure/headers.py`` builds the quota
+headers of a throttled request.
 """
 
 from emulator.core.errors import EmulatedError, ErrorKind

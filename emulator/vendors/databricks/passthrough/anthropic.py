@@ -1,5 +1,7 @@
 """Claude endpoints over the Messages API, for Anthropic's own clients.
 
+``stream_message`` in ``protocols/anthropic/response.py`` builds the events of a stream.
+
 Source: docs.databricks.com, "Query with the Anthropic Messages API"; that refusals take Anthropic's form is
 unverified.
 """

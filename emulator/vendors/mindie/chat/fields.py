@@ -1,5 +1,7 @@
 """Parse and validate ``logprobs`` and ``response_format`` of the chat route.
 
+``../sampling.py`` parses the fields that it shares with other routes.
+
 Source: MindIE-LLM, ``utils/infer_param.cpp``.
 """
 
