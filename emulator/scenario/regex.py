@@ -1,7 +1,7 @@
 """Regular expressions of rules, searched in linear time with RE2.
 
 Look-around and back-references are refused. Expressions have the syntax of Python's ``re`` and are translated where
-RE2 differs. Source: google/re2, doc/syntax.txt. Where google-re2 has no wheel, ``automaton.py`` searches.
+RE2 differs. Source: google/re2, doc/syntax.txt. Without google-re2 ``automaton.py`` searches.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Parse regular expressions in RE2's syntax, for ``automaton.py``.
 
-Both modules exist for systems where google-re2 has no wheel, such as musl; elsewhere google-re2 searches.
+Both modules search where google-re2 is not installed: it comes with the extra ``speed``, and has no wheels for musl.
 Source: google/re2, doc/syntax.txt.
 """
 
