@@ -12,9 +12,10 @@ from io import BytesIO
 from itertools import count
 from typing import Any, Protocol
 
+from aiohttp import http_exceptions
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpRequestParser, RawRequestMessage
-from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine
+from aiohttp.http_exceptions import BadStatusLine
 from aiohttp.streams import StreamReader
 from multidict import MultiMapping
 
@@ -35,6 +36,7 @@ _MAX_HEAD = 4096  # bytes of a head that is remembered
 _MAX_DIGITS = 9  # of Content-Length
 _TALLY = create_stats("heads")
 _HEAD_END = b"\r\n\r\n"
+_BAD_METHOD: type[BadStatusLine] = getattr(http_exceptions, "BadHttpMethod", BadStatusLine)  # aiohttp 3.11 has but one
 _UNPLAIN = ("Expect", "Upgrade", "Transfer-Encoding")
 _MAX_IN_TURN = 16  # pipelined requests before other connections are served
 _REQUEST_TIMEOUT = 408
@@ -463,7 +465,7 @@ class Connection(BaseProtocol):
     def _can_parse_method(self, data: bytes, error: Exception) -> bool:
         """Return whether the data, all of which is unread, fails for its method alone and another parser takes it."""
         is_unread = self._is_between and self._current is None and not self._takes_any_method
-        return is_unread and isinstance(error, BadHttpMethod) and has_unknown_method(data)
+        return is_unread and isinstance(error, _BAD_METHOD) and has_unknown_method(data)
 
     def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader, *, is_first: bool) -> None:
         """Queue the only request in ``data``; remember its head if the data is exactly this request.
