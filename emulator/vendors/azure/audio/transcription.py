@@ -23,7 +23,6 @@ from emulator.encoding.multipart import Form
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, last_due
 from emulator.vendors.azure.audio.container import validate_choice, validate_fields
-from emulator.vendors.azure.audio.languages import LANGUAGES
 from emulator.vendors.azure.audio.sound import read_sound
 from emulator.vendors.azure.audio.transcript import (
     format_srt,
@@ -47,6 +46,22 @@ _TOKENS_PER_SECOND = 4
 _AUDIO_TOKENS_PER_SECOND = 10
 _MAX_UNCHUNKED = 30  # seconds that a model of speakers transcribes as one
 _MAX_SPEAKERS = 4
+# Languages of Whisper by ISO 639 code, as its transcripts name them. Source: openai/whisper, tokenizer.py.
+_LISTED = """
+    en english zh chinese de german es spanish ru russian ko korean fr french ja japanese pt portuguese tr turkish
+    pl polish ca catalan nl dutch ar arabic sv swedish it italian id indonesian hi hindi fi finnish vi vietnamese
+    he hebrew uk ukrainian el greek ms malay cs czech ro romanian da danish hu hungarian ta tamil no norwegian th thai
+    ur urdu hr croatian bg bulgarian lt lithuanian la latin mi maori ml malayalam cy welsh sk slovak te telugu
+    fa persian lv latvian bn bengali sr serbian az azerbaijani sl slovenian kn kannada et estonian mk macedonian
+    br breton eu basque is icelandic hy armenian ne nepali mn mongolian bs bosnian kk kazakh sq albanian sw swahili
+    gl galician mr marathi pa punjabi si sinhala km khmer sn shona yo yoruba so somali af afrikaans oc occitan
+    ka georgian be belarusian tg tajik sd sindhi gu gujarati am amharic yi yiddish lo lao uz uzbek fo faroese
+    ht haitian_creole ps pashto tk turkmen nn nynorsk mt maltese sa sanskrit lb luxembourgish my myanmar bo tibetan
+    tl tagalog mg malagasy as assamese tt tatar haw hawaiian ln lingala ha hausa ba bashkir jw javanese su sundanese
+    yue cantonese
+"""
+_WORDS = _LISTED.split()
+_LANGUAGES = {code: name.replace("_", " ") for code, name in zip(_WORDS[::2], _WORDS[1::2], strict=True)}
 
 
 class TranslationFields(WireModel):
@@ -148,7 +163,7 @@ def _validate_format(wire: TranslationFields, profile: DeploymentProfile) -> Non
 
 def _validate_fields(wire: TranscriptionFields, profile: DeploymentProfile) -> None:
     traits = profile.traits
-    if wire.language is not None and wire.language.lower() not in LANGUAGES:
+    if wire.language is not None and wire.language.lower() not in _LANGUAGES:
         text = f"Invalid language '{wire.language}'. Language parameter must be specified in ISO-639-1 format."
         raise refusals.contradicts(text, "language", "invalid_language_format")
     given: dict[str, object] = {
@@ -244,7 +259,7 @@ class TranscriptionCodec:
         translates = self.task == "translations"
         shaped: Object = {
             "task": "translate" if translates else "transcribe",
-            "language": "english" if translates else LANGUAGES[(wire.language or "en").lower()],
+            "language": "english" if translates else _LANGUAGES[(wire.language or "en").lower()],
             "duration": self.seconds,
             "text": text,
         }
