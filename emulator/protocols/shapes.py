@@ -183,3 +183,9 @@ def _fits(value: JSON, kind: str) -> bool:
     if kind == "integer" and isinstance(value, float):
         return value.is_integer()  # 256.0 is an integer in JSON
     return isinstance(value, _TYPES[kind]) and (not isinstance(value, bool) or kind in ("boolean", "any"))
+
+
+OPENAI_SHAPES = ShapeTable("emulator.protocols.openai")
+"""Shapes of OpenAI's requests. Source: openai/openai-openapi; the differences: ``tests/tools/shapes/openai.py``."""
+ANTHROPIC_SHAPES = ShapeTable("emulator.protocols.anthropic")
+"""Shapes of Anthropic's requests. Source: the parameter types of the package ``anthropic``."""

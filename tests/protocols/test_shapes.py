@@ -2,9 +2,7 @@
 
 import pytest
 
-from emulator.protocols.anthropic.shapes import SHAPES as ANTHROPIC
-from emulator.protocols.openai.shapes import SHAPES
-from emulator.protocols.shapes import Tag, format_path
+from emulator.protocols.shapes import ANTHROPIC_SHAPES, OPENAI_SHAPES, Tag, format_path
 from tests.untyped_json import JSON
 
 USER: JSON = {"role": "user", "content": "Hi"}
@@ -31,25 +29,25 @@ FUNCTION: JSON = {"type": "function", "name": "f"}
     ],
 )
 def test_item(item: JSON, kind: str | None, path: str) -> None:
-    found = SHAPES.find_misfit("item", item)
+    found = OPENAI_SHAPES.find_misfit("item", item)
     assert (kind, path) == (None, "") if found is None else (found.kind, format_path(found.path)) == (kind, path)
 
 
 def test_fields_of_other_kinds_may_be_null() -> None:
-    assert SHAPES.find_misfit("tool", {**FUNCTION, "server_label": None}) is None
-    found = SHAPES.find_misfit("tool", {**FUNCTION, "server_label": "x"})
+    assert OPENAI_SHAPES.find_misfit("tool", {**FUNCTION, "server_label": None}) is None
+    found = OPENAI_SHAPES.find_misfit("tool", {**FUNCTION, "server_label": "x"})
     assert found is not None
     assert found.kind == "unknown"
 
 
 @pytest.mark.parametrize(("value", "fits"), [(16, True), (16.0, True), (16.5, False), (True, False), ("16", False)])
 def test_integer(value: JSON, fits: bool) -> None:
-    assert (SHAPES.find_misfit("responses", {"max_output_tokens": value}) is None) is fits
+    assert (OPENAI_SHAPES.find_misfit("responses", {"max_output_tokens": value}) is None) is fits
 
 
 def test_kinds_are_marked_in_path() -> None:
     body: JSON = {"model": "m", "max_tokens": 1, "messages": [USER], "thinking": {"type": "adaptive", "odd": 1}}
-    found = ANTHROPIC.find_misfit("messages", body)
+    found = ANTHROPIC_SHAPES.find_misfit("messages", body)
     assert found is not None
     assert found.path == ("thinking", Tag("adaptive"), "odd")
     assert format_path(found.path) == "thinking.odd"
@@ -60,4 +58,4 @@ def test_nested_filters_end() -> None:
     for _ in range(200):
         inner = {"type": "and", "filters": [inner]}
     tool = {"type": "file_search", "vector_store_ids": ["v"], "filters": inner}
-    assert SHAPES.find_misfit("tool", tool) is None
+    assert OPENAI_SHAPES.find_misfit("tool", tool) is None

@@ -12,9 +12,8 @@ from typing import Literal
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_text
 from emulator.core.requests import ChatRequest, Message, Sampling, Tool, ToolCall
-from emulator.protocols.anthropic.shapes import SHAPES
 from emulator.protocols.openai.options import is_plain as is_plain_message
-from emulator.protocols.shapes import Misfit
+from emulator.protocols.shapes import ANTHROPIC_SHAPES, Misfit
 
 ToolChoice = Literal["none", "auto", "required"]
 
@@ -84,7 +83,7 @@ def validate_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
     _validate_number(body, "temperature", 0, 1)
     _validate_number(body, "top_p", 0, 1)
     _validate_number(body, "top_k", 0, None)
-    found = None if is_plain(body) else SHAPES.find_misfit("messages", {"max_tokens": 1, **body})
+    found = None if is_plain(body) else ANTHROPIC_SHAPES.find_misfit("messages", {"max_tokens": 1, **body})
     if found is not None:
         raise error_parameter(_format_misfit(found), str(found.path[0]))
 

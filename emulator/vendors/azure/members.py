@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object
 from emulator.protocols.openai.options import is_plain
-from emulator.protocols.openai.shapes import SHAPES
-from emulator.protocols.shapes import Misfit, Path, format_path
+from emulator.protocols.shapes import OPENAI_SHAPES, Misfit, Path, format_path
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.request import ParsedRequest
@@ -36,7 +35,7 @@ def validate_members(name: str, value: JSON, parsed: ParsedRequest, path: Path =
     """
     if not is_strict(parsed):
         return
-    found = SHAPES.find_misfit(name, value, path)
+    found = OPENAI_SHAPES.find_misfit(name, value, path)
     if found is not None:
         raise build_refusal(found)
 

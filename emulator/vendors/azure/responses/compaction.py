@@ -6,7 +6,7 @@ Source: openai/openai-openapi, ``CompactResource``: messages of users stay, all 
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object
 from emulator.core.rng import draw_hex, draw_opaque
-from emulator.protocols.openai.shapes import SHAPES
+from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.management.models import answer
@@ -29,7 +29,7 @@ def compact(request: Request, service: AzureService) -> Response:
         EmulatedError: 400.
     """
     parsed = parse_request(request, service, "chat", RESPONSES, "responses")
-    found = SHAPES.find_misfit("compact", parsed.body)
+    found = OPENAI_SHAPES.find_misfit("compact", parsed.body)
     if found is not None:
         raise build_refusal(found)
     given = {name: value for name, value in parsed.fields.items() if value is not None}

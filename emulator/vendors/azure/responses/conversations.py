@@ -12,7 +12,7 @@ from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
-from emulator.protocols.openai.shapes import SHAPES
+from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
@@ -196,7 +196,7 @@ def _find_item(document: Object, documents: Documents, request: Request) -> Obje
 def _parse_body(request: Request, service: AzureService) -> JSON:
     _, settings = validate_place(request, service)
     body = parse_body(request, settings) if request.body else {}
-    found = SHAPES.find_misfit("conversation", {"metadata": None, **body}) if isinstance(body, dict) else None
+    found = OPENAI_SHAPES.find_misfit("conversation", {"metadata": None, **body}) if isinstance(body, dict) else None
     if found is not None and found.kind == "unknown" and len(found.path) == 1:
         raise build_refusal(found)
     return body
@@ -212,7 +212,7 @@ def _parse_new(given: Iterable[Object], request: Request) -> list[Object]:
     if len(items) > MAX_ITEMS:
         raise _error_items(len(items))
     for position, item in enumerate(items):
-        found = SHAPES.find_misfit("item", item, ("items", position))
+        found = OPENAI_SHAPES.find_misfit("item", item, ("items", position))
         if found is not None:
             raise build_refusal(found)
     parse_items(items)

@@ -17,7 +17,7 @@ from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_integer, as_number, as_object, as_text
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
-from emulator.protocols.openai.shapes import SHAPES
+from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import Integer, WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
@@ -232,7 +232,7 @@ def parse_fields(request: Request, service: AzureService, shape: str, model: typ
     """
     _, settings = validate_place(request, service)
     body = parse_body(request, settings) if request.body else {}
-    found = SHAPES.find_misfit(shape, body) if isinstance(body, dict) else None
+    found = OPENAI_SHAPES.find_misfit(shape, body) if isinstance(body, dict) else None
     if found is not None:
         raise build_refusal(found)
     return validate(model, body)

@@ -15,8 +15,7 @@ from emulator.core.requests import ChatRequest, Sampling, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
 from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
-from emulator.protocols.openai.shapes import SHAPES
-from emulator.protocols.shapes import format_path
+from emulator.protocols.shapes import OPENAI_SHAPES, format_path
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
@@ -145,7 +144,7 @@ def _validate_members(parsed: ParsedRequest) -> None:
         for position, member in enumerate(listed):
             if field == "tools" and isinstance(member, dict) and "function" in member:
                 continue  # nested, as the reference has it
-            found = SHAPES.find_misfit("item" if field == "input" else "tool", member, (field, position))
+            found = OPENAI_SHAPES.find_misfit("item" if field == "input" else "tool", member, (field, position))
             if found is not None and found.kind == "unknown":
                 path = format_path(found.path)
                 raise error_parameter(f"Unknown parameter: '{path}'.", path)
