@@ -18,8 +18,7 @@ from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.price_files import find_price_file, insert_prices, refuse_price_file
 from emulator.scenario.replay_files import inline_exchanges, read_replay_files
 from emulator.scenario.reply_files import read_reply_files
-from emulator.scenario.source import Document, join_documents, read_file
-from emulator.scenario.tokenizer_files import place_tokenizers
+from emulator.scenario.source import Document, join_documents, read_file, resolve_vocabulary_paths
 
 Value = object
 """Value of a scenario's key, as JSON has it; any type, so that mypy accepts mappings that were inferred."""
@@ -47,7 +46,7 @@ def compose(sources: Sequence[Source], keys: Mapping[str, Value], name: str = "t
         if isinstance(document.data, dict):
             document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
     joined = join_documents([_locate(given), *documents])
-    place_tokenizers(joined)
+    resolve_vocabulary_paths(joined)
     yield from _inline_prices(joined)
     rows = [*joined.rows, *_inline_reply_files(joined), *_inline_exchanges(joined)]
     if rows:

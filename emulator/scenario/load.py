@@ -23,8 +23,7 @@ from emulator.scenario.price_files import find_price_file, insert_prices, refuse
 from emulator.scenario.regex import Expressions
 from emulator.scenario.replay_files import insert_exchanges, read_replay_files
 from emulator.scenario.reply_files import insert_replies, read_reply_files
-from emulator.scenario.source import Document, explain, join_documents, read_file
-from emulator.scenario.tokenizer_files import place_tokenizers
+from emulator.scenario.source import Document, explain, join_documents, read_file, resolve_vocabulary_paths
 
 # Replaces an invalid rule or limit, so that later ones keep their index; it matches no request.
 _STAND_INS: Mapping[str, Object] = {
@@ -217,7 +216,7 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     """
     joined = join_documents(documents)
     if sources:
-        place_tokenizers(joined)
+        resolve_vocabulary_paths(joined)
     prices = _read_prices(joined, sent=not sources)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
     answers = read_reply_files(joined, sent=not sources)

@@ -74,6 +74,17 @@ def _shift(path: KeyPath, lengths: Mapping[str, int]) -> KeyPath:
     return path
 
 
+def resolve_vocabulary_paths(document: Document) -> None:
+    """Make the paths of vocabulary files in ``deployments`` absolute; they are relative to the file that names them."""
+    deployments = document.data.get("deployments") if isinstance(document.data, dict) else None
+    for position, entry in enumerate(deployments if isinstance(deployments, list) else ()):
+        tokenizer = entry.get("tokenizer") if isinstance(entry, dict) else None
+        file = tokenizer.get("file") if isinstance(tokenizer, dict) else None
+        if isinstance(tokenizer, dict) and isinstance(file, str) and file and "\0" not in file:
+            where = document.locations.values[("deployments", position, "tokenizer", "file")].file
+            tokenizer["file"] = str((Path(where).parent / Path(file).expanduser()).absolute())
+
+
 MAX_FILE_BYTES = 16 * 1024**2  # bytes
 
 
