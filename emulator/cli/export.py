@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from warnings import catch_warnings, simplefilter
 
 from emulator.cli.trust import choose_trust
@@ -11,8 +12,8 @@ from emulator.client import EmulatorClient, EmulatorError
 from emulator.client.exposure import TokenExposedWarning
 from emulator.client.request import build_token_header
 from emulator.core.text import escape
-from emulator.imports.cassettes import read_har
-from emulator.imports.export import format_cassette, format_exchanges
+from emulator.imports.cassettes import format_cassette, read_har
+from emulator.recording.exchange import Exchange, format_exchange
 from emulator.settings import Settings
 
 
@@ -29,7 +30,7 @@ def export(url: str, form: str, session: str, settings: Settings) -> int:
     found = read_har(json.loads(text), "journal", "")
     for line in found.lost:
         print(f"not carried over: {escape(line)}", file=sys.stderr)
-    print((format_cassette if form == "vcr" else format_exchanges)(found.exchanges), end="")
+    print((format_cassette if form == "vcr" else _format_exchanges)(found.exchanges), end="")
     return 0
 
 
@@ -39,3 +40,8 @@ def _fetch(url: str, session: str, settings: Settings) -> str:
         simplefilter("ignore", TokenExposedWarning)
         with EmulatorClient(url, tls=choose_trust(url, settings, has_token=bool(headers))) as client:
             return client.session(session).har() if session else client.har()
+
+
+def _format_exchanges(exchanges: Iterable[Exchange]) -> str:
+    """Format exchanges one after the other, as a file of several recordings."""
+    return "\n".join(map(format_exchange, exchanges))

@@ -1,4 +1,4 @@
-"""Read vcrpy cassettes and HAR files.
+"""Read vcrpy cassettes and HAR files, and write cassettes.
 
 Sources: vcrpy, ``vcr/serialize.py`` and ``vcr/serializers/compat.py``; HTTP Archive (HAR) format 1.2, sections
 ``entries``, ``request``, ``response``, ``content``, ``timings``.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from urllib.parse import urlencode
+
+import yaml
 
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, dump_json
@@ -47,6 +49,42 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Found:
     if streams:
         found.lost.append(f"{file}: vcrpy keeps no times: the events of {streams} streams are all due at once")
     return found
+
+
+def format_cassette(exchanges: Iterable[Exchange]) -> str:
+    """Format a vcrpy cassette of version 1."""
+    rows = [_build_interaction(exchange) for exchange in exchanges]
+    return yaml.safe_dump({"interactions": rows, "version": 1}, allow_unicode=True, sort_keys=True)
+
+
+def _build_interaction(exchange: Exchange) -> dict[str, object]:
+    return {
+        "request": {
+            "body": _show_body(exchange.request_body) or None,
+            "headers": _group_headers(exchange.request_headers),
+            "method": exchange.method,
+            "uri": f"http://localhost{exchange.target}",
+        },
+        "response": {
+            "body": {"string": _show_body(exchange.body)},
+            "headers": _group_headers(exchange.headers),
+            "status": {"code": exchange.status, "message": exchange.reason},
+        },
+    }
+
+
+def _show_body(body: bytes) -> str | bytes:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body
+
+
+def _group_headers(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    shown: dict[str, list[str]] = {}
+    for name, value in headers:
+        shown.setdefault(name, []).append(value)
+    return shown
 
 
 def build_exchange(place: str, found: Found, url: str, vendor: str) -> Exchange | None:
