@@ -7,6 +7,7 @@ limits and regions", databricks-sdk error mapping. Texts without a source are ma
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -16,8 +17,8 @@ from emulator.core.rng import draw_uuid
 from emulator.encoding.sse import encode_event
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
-from emulator.vendors.databricks.management.external_errors import word_external
 from emulator.vendors.databricks.management.limits import name_limit
+from emulator.vendors.databricks.management.lookup import find
 from emulator.vendors.databricks.passthrough.errors import build_native, frame_native, list_native_headers
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.settings import DatabricksSettings
@@ -52,6 +53,17 @@ ERRORS: Mapping[ErrorKind, tuple[int, str | int, str]] = {
         "The server received an invalid response from an upstream server.",
     ),
 }
+# Kinds of errors that the provider of an external model reports, which Databricks passes on: its type of error, and its
+# text. Source: public traces; often the whole is text in Databricks' own error.
+_PROVIDER_ERRORS: Mapping[ErrorKind, tuple[str, str]] = MappingProxyType(
+    {
+        ErrorKind.RATE_LIMITED: ("rate_limit_error", "Rate limit reached for requests"),
+        ErrorKind.OVERLOADED: ("server_error", "The server is currently overloaded with other requests."),
+        ErrorKind.TIMEOUT: ("server_error", "Request timed out."),
+        ErrorKind.INTERNAL: ("server_error", "The server had an error while processing your request."),
+        ErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "This model's maximum context length is exceeded."),
+    }
+)
 _RETRIED = {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY}
 
 
@@ -170,7 +182,7 @@ def _build_body(error: EmulatedError, request: Request, service: DatabricksServi
     settings = service.settings
     if "oauth" in error.details:
         return {"error": error.details["oauth"], "error_description": error.message}
-    external = word_external(error, endpoint_name(request), request, service, code)
+    external = _word_external(error, endpoint_name(request), request, service, code)
     if external is not None:
         return external
     documented = (
@@ -277,3 +289,29 @@ def endpoint_name(request: Request) -> str:
         return request.params["name"]
     model = request.json_members().get("model")
     return model if isinstance(model, str) else ""
+
+
+def _word_external(
+    error: EmulatedError, name: str, request: Request, service: DatabricksService, code: JSON
+) -> Object | None:
+    """Return the error body of an external model's provider; ``None`` if Databricks reports the error itself."""
+    provider = _find_external_provider(error, name, request, service)
+    return _build_external_body(error, provider, service.settings, code) if provider else None
+
+
+def _find_external_provider(error: EmulatedError, name: str, request: Request, service: DatabricksService) -> str:
+    """Return the provider of the external model that failed; empty if Databricks reports the error itself."""
+    if error.kind not in _PROVIDER_ERRORS or "unit" in error.details:
+        return ""
+    found = find(name, request.documents, service)
+    if found is None or found.deployment.mode != "external":
+        return ""
+    return str(found.profile.traits.get("provider") or "openai")
+
+
+def _build_external_body(error: EmulatedError, provider: str, settings: DatabricksSettings, code: JSON) -> Object:
+    """Return a provider's error as passed on, in OpenAI's format (unverified for others)."""
+    kind, text = _PROVIDER_ERRORS[error.kind]
+    inner: Object = {"message": error.message or text, "type": kind, "param": error.param, "code": None}
+    body: Object = {"error": f"Received error from {provider}", "external_model_message": {"error": inner}}
+    return {"error_code": code, "message": dump_text(body)} if settings.external_errors == "wrapped" else body
