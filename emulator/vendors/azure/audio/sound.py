@@ -5,8 +5,8 @@ Sources: learn.microsoft.com, "Whisper quickstart" (25 MB); streamlit-mic-record
 """
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.encoding.audio_duration import measure_any
 from emulator.encoding.multipart import Form
-from emulator.encoding.sounds import measure_any
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.profile import DeploymentProfile
 

@@ -9,7 +9,7 @@ from base64 import b64encode
 from struct import Struct, pack
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.encoding.sounds import measure_mp3, measure_wav
+from emulator.encoding.audio_duration import measure_mp3, measure_wav
 
 _FLOAT = 3  # WAVE_FORMAT_IEEE_FLOAT
 _OMNI_RATE = 24000  # samples a second

@@ -13,9 +13,9 @@ from emulator.core.http import Event, Headers, Mark, Request, Response, Streamin
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Sampling
 from emulator.core.vendor import InferenceCall
+from emulator.encoding.audio_duration import is_wav, measure_mp3, measure_wav
 from emulator.encoding.floats import format_float
 from emulator.encoding.multipart import NUMBER, Form
-from emulator.encoding.sounds import is_wav, measure_mp3, measure_wav
 from emulator.protocols.choice_events import TextRun, last_due
 from emulator.vendors.openvino.chat.stream import cut_with_lag
 from emulator.vendors.openvino.decoder import promote, quote_long

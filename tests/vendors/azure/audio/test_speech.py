@@ -5,7 +5,7 @@ from base64 import b64decode
 
 import pytest
 
-from emulator.encoding.sounds import measure_any
+from emulator.encoding.audio_duration import measure_any
 from emulator.generation.segments import FixedReply
 from tests.conftest import Start
 from tests.untyped_json import JSON

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from emulator.encoding.audio import encode_flac, encode_opus
-from emulator.encoding.sounds import measure_any
+from emulator.encoding.audio_duration import measure_any
 from emulator.vendors.azure.chat.audio import encode_silence
 
 
