@@ -20,7 +20,7 @@ from emulator.handler.replay import Resolver
 from emulator.recording.ask import PARTS
 from emulator.recording.compare import Comparison, build_overlay, compare, format_table, to_json
 from emulator.recording.exchange import Exchange, ExchangeError, load_folder
-from emulator.recording.keeper import Folder
+from emulator.recording.folder import ExchangeFolder
 from emulator.recording.relay import Relay, select_headers
 from emulator.recording.replay import Recorded, Recording
 from emulator.recording.server import RecordServer
@@ -87,7 +87,7 @@ async def _record(exchanges: Sequence[Exchange], vendor: str, place: Path) -> No
     names = {deployment.name for deployment in known}
     added = [{"vendor": vendor, "name": name, "task": task} for name, task in models.items() if name not in names]
     emulator = await asyncio.to_thread(start_here, [], {"deployments": list(added)} if added else {})
-    folder = Folder(place)
+    folder = ExchangeFolder(place)
     folder.prepare()
     server = RecordServer(Relay({vendor: emulator.url(vendor)}), folder)
     await server.open("127.0.0.1", {})

@@ -16,7 +16,7 @@ from emulator.http.listeners import PortInUse, number_ports
 from emulator.http.timeouts import Timeouts
 from emulator.http.tls import Tls, open_tls
 from emulator.recording.exchange import Exchange
-from emulator.recording.keeper import Folder, Totals
+from emulator.recording.folder import ExchangeFolder, Totals
 from emulator.recording.process import ProcessWriters
 from emulator.recording.relay import Relay, UpstreamError, open_context, parse_upstreams
 from emulator.recording.server import RecordServer
@@ -67,7 +67,7 @@ async def _record(
     options: RecordOptions, settings: Settings, upstreams: dict[str, str], port_file: PortFile, tls: Tls
 ) -> int:
     progress = _Progress()
-    folder = Folder(options.folder, progress.show)
+    folder = ExchangeFolder(options.folder, progress.show)
     progress.totals = folder.totals
     try:
         folder.prepare()

@@ -13,7 +13,7 @@ from emulator.http.connection import IncomingRequest
 
 if TYPE_CHECKING:
     from emulator.recording.exchange import Ending
-    from emulator.recording.keeper import Folder
+    from emulator.recording.folder import ExchangeFolder
     from emulator.recording.relay import Observer, Relay, ResponseStart
 
 _KEPT = 64 * 1024  # bytes of a response in the journal
@@ -34,7 +34,7 @@ class Forwarding:
         self.folders: dict[str, Path] = {}
         self._authority = authority
         self._relay: Relay | None = None
-        self._opened: dict[Path, Folder] = {}
+        self._opened: dict[Path, ExchangeFolder] = {}
 
     def can_forward(self, vendor: str, session: str, *, records: bool) -> bool:
         """Return whether a vendor's requests have a target, and a folder if they are recorded."""
@@ -47,14 +47,14 @@ class Forwarding:
             self._relay = Relay(self.upstreams, authority=self._authority)
         return self._relay
 
-    def _find_folder(self, session: str) -> Folder:
+    def _find_folder(self, session: str) -> ExchangeFolder:
         """Return the folder of a session's recordings, numbered on from those it has."""
         path = self.folders.get(session) or self.path or Path()
         folder = self._opened.get(path)
         if folder is None:
-            from emulator.recording.keeper import Folder
+            from emulator.recording.folder import ExchangeFolder
 
-            folder = self._opened[path] = Folder(path)
+            folder = self._opened[path] = ExchangeFolder(path)
             folder.prepare()
         return folder
 

@@ -13,7 +13,7 @@ from emulator.http.connection import Connection, IncomingRequest
 from emulator.http.listeners import ConnectionServer, Listener, PortInUse, open_listeners
 from emulator.http.sessions import SessionNameError, route_session
 from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping
-from emulator.recording.keeper import Folder
+from emulator.recording.folder import ExchangeFolder
 from emulator.recording.relay import Relay
 from emulator.settings import find_visible_host
 
@@ -27,7 +27,7 @@ class RecordServer:
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
     """
 
-    def __init__(self, relay: Relay, folder: Folder, limits: Timeouts | None = None) -> None:
+    def __init__(self, relay: Relay, folder: ExchangeFolder, limits: Timeouts | None = None) -> None:
         self._relay = relay
         self._folder = folder
         self._limits = limits or Timeouts()
@@ -86,8 +86,8 @@ class RecordServer:
         if vendor not in self._relay.upstreams:
             there = ", ".join(f"/{name}" for name in self._relay.upstreams)
             return _answer(request, 404, f"No service is recorded here; there are {there}.")
-        keeper = self._folder.begin(vendor, head.method, target, tuple(route.headers.items()), route.session)
-        return await self._relay.pass_on(request, vendor, target, route.headers, keeper)
+        recorder = self._folder.begin(vendor, head.method, target, tuple(route.headers.items()), route.session)
+        return await self._relay.pass_on(request, vendor, target, route.headers, recorder)
 
 
 def _answer(request: IncomingRequest, status: int, text: str, kind: str = "text/plain; charset=utf-8") -> bool:

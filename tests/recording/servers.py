@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emulator.http.connection import IncomingRequest
 from emulator.http.listeners import ConnectionServer
-from emulator.recording.keeper import Folder
+from emulator.recording.folder import ExchangeFolder
 from emulator.recording.relay import Relay
 from emulator.recording.server import RecordServer
 
@@ -17,7 +17,7 @@ Answer = Callable[[IncomingRequest], Coroutine[object, object, bool]]
 @asynccontextmanager
 async def recording(upstreams: Mapping[str, str], path: Path, silence: float = 60.0) -> AsyncIterator[RecordServer]:
     """A recording server; its folder is complete once the block has ended."""
-    folder = Folder(path)
+    folder = ExchangeFolder(path)
     folder.prepare()
     server = RecordServer(Relay(upstreams, silence=silence), folder)
     await server.open("127.0.0.1", {})

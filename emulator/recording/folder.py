@@ -41,7 +41,7 @@ class Totals:
     endings: dict[str, int] = field(default_factory=dict)
 
 
-class Folder:
+class ExchangeFolder:
     """Folder of exchanges that are numbered in the order in which they begin."""
 
     def __init__(
@@ -64,14 +64,14 @@ class Folder:
         numbers = [int(found[1]) for file in list_files(self.path) if (found := re.match(r"(\d+)-", file.name))]
         self._number = max(numbers, default=0)
 
-    def begin(self, vendor: str, method: str, target: str, headers: Headers, session: str = "") -> Keeper:
-        """Return the keeper of a new exchange; those of a session have a folder of their own below this one."""
+    def begin(self, vendor: str, method: str, target: str, headers: Headers, session: str = "") -> ExchangeRecorder:
+        """Return the recorder of a new exchange; those of a session have a folder of their own below this one."""
         self._number += 1
         words = _WORD.sub("-", target.partition("?")[0].lower()).strip("-").split("-")
         name = f"{self._number:04}-{vendor}-{'-'.join(words[-3:])[:60]}".rstrip("-")
         place = self.path / session if session else self.path
         exchange = Exchange(vendor=vendor, method=method, target=target, request_headers=headers)
-        return Keeper(self, place / f"{name}{SUFFIX}", exchange)
+        return ExchangeRecorder(self, place / f"{name}{SUFFIX}", exchange)
 
     def follow(self, task: asyncio.Task[None]) -> None:
         """Hold a task that still writes."""
@@ -85,10 +85,10 @@ class Folder:
         await run_in_thread(self.writers.close)
 
 
-class Keeper:
+class ExchangeRecorder:
     """Recorder of one exchange; observes a call while it passes, see :class:`~emulator.recording.relay.Observer`."""
 
-    def __init__(self, folder: Folder, path: Path, exchange: Exchange) -> None:
+    def __init__(self, folder: ExchangeFolder, path: Path, exchange: Exchange) -> None:
         self._folder = folder
         self._path = path
         self._exchange = exchange
