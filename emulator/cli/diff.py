@@ -17,7 +17,7 @@ from emulator.core.os_errors import explain_file
 from emulator.core.terminal import wants_colour
 from emulator.core.text import escape
 from emulator.handler.replay import Resolver
-from emulator.recording.ask import PARTS
+from emulator.recording.canonical import PARTS
 from emulator.recording.compare import Comparison, build_overlay, compare, format_table, to_json
 from emulator.recording.exchange import Exchange, ExchangeError, load_folder
 from emulator.recording.folder import ExchangeFolder
@@ -63,7 +63,7 @@ def _keep_colours(line: str) -> str:
 
 
 def _index(exchanges: Sequence[Exchange]) -> list[Recorded]:
-    """Return exchanges with their asks, in order; those of unknown vendors are left out."""
+    """Return exchanges with their canonical requests, in order; those of unknown vendors are left out."""
     found: list[Recorded] = []
     for vendor in dict.fromkeys(exchange.vendor for exchange in exchanges):
         if vendor in VENDORS:

@@ -14,7 +14,7 @@ from emulator.core.vendor import AnyVendor
 from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
-from emulator.recording.ask import Ask
+from emulator.recording.canonical import CanonicalRequest
 from emulator.recording.exchange import Exchange
 from emulator.recording.redact import Secrets, redact_headers, redact_whole
 from emulator.recording.replay import Recorded, Recording, build_response, choose, parse_exchanges
@@ -57,9 +57,9 @@ class Replayer:
         self._recording = _read_recording(settings.exchanges or (), vendor, tuple(settings.match))
 
     async def find(self, context: RequestContext) -> Recorded | None:
-        """Return the exchange that answers a request; requests with the same ask get theirs in order."""
+        """Return the exchange that answers a request; equal requests get theirs in order."""
         request = context.request
-        found, key = self._recording.find(self._build_ask(request))
+        found, key = self._recording.find(self._canonicalize(request))
         if not found:
             return None
         count = await self._emulator.state.count(request.session, _SCOPE, key)
@@ -67,14 +67,14 @@ class Replayer:
 
     def explain_miss(self, context: RequestContext) -> str:
         """Describe the nearest recorded request and what differs."""
-        return self._recording.explain_miss(self._build_ask(context.request))
+        return self._recording.explain_miss(self._canonicalize(context.request))
 
-    def _build_ask(self, request: Request) -> Ask:
-        """Return the ask of a request without its credentials, which the recorded ones lack, too."""
+    def _canonicalize(self, request: Request) -> CanonicalRequest:
+        """Return the canonical form of a request without its credentials, which the recorded ones lack, too."""
         secrets = Secrets()
         redact_headers(request.headers.items(), secrets, "request")
         body = redact_whole(request.body, secrets, "request body")
-        return self._recording.build_ask(request.method, request.path, body)
+        return self._recording.canonicalize(request.method, request.path, body)
 
     def read(self, recorded: Recorded) -> ReplayedAnswer:
         """Return the answer of an exchange."""

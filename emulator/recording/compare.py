@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from emulator.core.http import Headers, Mark
 from emulator.core.json import JSON, dump_text, parse_json
-from emulator.recording.ask import PARTS, simplify_text
+from emulator.recording.canonical import PARTS, simplify_text
 from emulator.recording.content import read_event, split_events
 from emulator.recording.exchange import Exchange
 from emulator.recording.replay import Recorded
@@ -76,24 +76,24 @@ def compare(first: Iterable[Recorded], second: Iterable[Recorded]) -> Comparison
     for recorded in first:
         waiting = others.get(_key(recorded))
         if not waiting:
-            result.unpaired.append(f"only the first has {recorded.ask.operation}: {recorded.exchange.source}")
+            result.unpaired.append(f"only the first has {recorded.canonical.operation}: {recorded.exchange.source}")
             continue
         other = waiting.pop(0)
         result.compared += 1
         for role, mine, theirs in _pair_shapes(recorded.exchange, other.exchange):
-            both = result.shapes.setdefault((recorded.ask.operation, role), (_Shape(), _Shape()))
+            both = result.shapes.setdefault((recorded.canonical.operation, role), (_Shape(), _Shape()))
             both[0].merge(mine)
             both[1].merge(theirs)
         for key, drift in {_name(each): each for each in _compare_pair(recorded, other)}.items():
             shown = named.setdefault(key, drift)
             result.drift[shown] = result.drift.get(shown, 0) + 1
     left = [each for rows in others.values() for each in rows]
-    result.unpaired += [f"only the second has {each.ask.operation}: {each.exchange.source}" for each in left]
+    result.unpaired += [f"only the second has {each.canonical.operation}: {each.exchange.source}" for each in left]
     return result
 
 
 def _key(recorded: Recorded) -> str:
-    return recorded.ask.key(PARTS)
+    return recorded.canonical.key(PARTS)
 
 
 def _name(drift: Drift) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _name(drift: Drift) -> tuple[str, ...]:
 
 
 def _compare_pair(first: Recorded, second: Recorded) -> Iterator[Drift]:
-    operation, one, two = first.ask.operation, first.exchange, second.exchange
+    operation, one, two = first.canonical.operation, first.exchange, second.exchange
     if one.status != two.status:
         yield Drift(operation, "status", "status", str(one.status), str(two.status))
         yield from _compare_error(operation, one, two)

@@ -15,7 +15,7 @@ from emulator.core.faultable import Chunk, CloseMode, FaultableResponse
 from emulator.core.http import FieldNames, Headers, Mark
 from emulator.core.json import parse_json
 from emulator.core.requests import Task
-from emulator.recording.ask import Ask, build_ask, describe_miss
+from emulator.recording.canonical import CanonicalRequest, canonicalize, describe_miss
 from emulator.recording.content import EventContent, read_event, read_whole, split_events
 from emulator.recording.exchange import Exchange, parse_exchange
 
@@ -29,10 +29,10 @@ _TASKS: tuple[tuple[str, Task], ...] = (("embeddings", "embeddings"), ("rerank",
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Exchange with its canonical ask, and what each replay of it needs."""
+    """Exchange with its canonical request, and what each replay of it needs."""
 
     exchange: Exchange
-    ask: Ask
+    canonical: CanonicalRequest
 
     @cached_property
     def said(self) -> Said:
@@ -76,7 +76,7 @@ class Recording:
 
     Args:
         resolve: returns the operation of a request.
-        counting: parts of the ask that count.
+        counting: parts of a canonical request that count.
     """
 
     def __init__(self, exchanges: Sequence[Exchange], vendor: str, resolve: Resolve, counting: Sequence[str]) -> None:
@@ -86,34 +86,34 @@ class Recording:
         self._by_key: dict[str, list[Recorded]] = {}
         for exchange in exchanges:
             if exchange.vendor == vendor:
-                ask = self.build_ask(exchange.method, unquote(exchange.path), exchange.request_body)
-                recorded = Recorded(exchange, ask)
+                canonical = self.canonicalize(exchange.method, unquote(exchange.path), exchange.request_body)
+                recorded = Recorded(exchange, canonical)
                 self._recorded.append(recorded)
-                self._by_key.setdefault(ask.key(self._counting), []).append(recorded)
+                self._by_key.setdefault(canonical.key(self._counting), []).append(recorded)
 
     @property
     def calls(self) -> Sequence[Recorded]:
-        """Exchanges with their asks, in the order of their recording."""
+        """Exchanges with their canonical requests, in the order of their recording."""
         return self._recorded
 
-    def build_ask(self, method: str, path: str, body: bytes) -> Ask:
-        """Return the canonical ask of a request."""
+    def canonicalize(self, method: str, path: str, body: bytes) -> CanonicalRequest:
+        """Return the canonical form of a request."""
         operation, model = self._resolve(method, path)
-        return build_ask(operation, model, body)
+        return canonicalize(operation, model, body)
 
-    def find(self, ask: Ask) -> tuple[Sequence[Recorded], bytes]:
-        """Return the exchanges of an ask in the order of their recording, and the key of its counter."""
-        key = ask.key(self._counting)
+    def find(self, request: CanonicalRequest) -> tuple[Sequence[Recorded], bytes]:
+        """Return the exchanges of a request in the order of their recording, and the key of its counter."""
+        key = request.key(self._counting)
         return self._by_key.get(key, ()), blake2b(key.encode(), digest_size=16).digest()
 
-    def explain_miss(self, ask: Ask) -> str:
-        """Describe the nearest recorded ask and what differs."""
-        rows = [(PurePath(each.exchange.source).name, each.ask) for each in self._recorded]
-        return describe_miss(ask, rows, self._counting)
+    def explain_miss(self, request: CanonicalRequest) -> str:
+        """Describe the nearest recorded request and what differs."""
+        rows = [(PurePath(each.exchange.source).name, each.canonical) for each in self._recorded]
+        return describe_miss(request, rows, self._counting)
 
 
 def choose(found: Sequence[Recorded], count: int, after: str) -> Recorded | None:
-    """Return the exchange of the ``count``-th request with the same ask, from 0; ``None``: there are no more."""
+    """Return the exchange of the ``count``-th of equal requests, from 0; ``None``: there are no more."""
     if not found or (count >= len(found) and after == "refuse"):
         return None
     return found[count % len(found) if after == "repeat" else min(count, len(found) - 1)]

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.cli import main
 from emulator.handler.replay import Resolver
-from emulator.recording.ask import PARTS
+from emulator.recording.canonical import PARTS
 from emulator.recording.compare import Comparison, build_overlay, compare
 from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
 from emulator.recording.replay import Recording

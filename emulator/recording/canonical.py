@@ -1,6 +1,6 @@
-"""Canonical ask: what two requests have in common that differ only in ids, dates and the like.
+"""Reduce requests to a canonical form, in which those that differ only in ids, dates and the like are equal.
 
-Everything that decides whether a recorded request is the same as a new one stands here.
+Replays find the recorded exchange of a new request by it, and ``emulator diff`` pairs the requests of two recordings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from emulator.core.json import JSON, canonical_json, parse_json
 
 PARTS = ("prompt", "model", "tools", "parameters")
-"""Parts of an ask that may count."""
+"""Parts of a canonical request that may count."""
 DEFAULT_PARTS = ("prompt", "model", "tools")
 
 _MODEL = frozenset({"model", "model_id", "deployment", "engine"})
@@ -58,8 +58,8 @@ _SHOWN = 60  # characters of a value in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Canonical request.
+class CanonicalRequest:
+    """Request without what changes from call to call.
 
     Fields:
         operation: method and pattern of the path, with ``stream`` if the response shall be one.
@@ -70,12 +70,12 @@ class Ask:
     parts: Mapping[str, str]
 
     def key(self, counting: Sequence[str]) -> str:
-        """Return what is equal for asks that are equal in the parts that count."""
+        """Return a text that is the same for requests that are equal in the parts that count."""
         return "\n".join([self.operation, *(self.parts[name] for name in counting)])
 
 
-def build_ask(operation: str, model: str, body: bytes) -> Ask:
-    """Build the ask of a request.
+def canonicalize(operation: str, model: str, body: bytes) -> CanonicalRequest:
+    """Return the canonical form of a request.
 
     Args:
         model: named in the path; empty: in the body.
@@ -89,7 +89,7 @@ def build_ask(operation: str, model: str, body: bytes) -> Ask:
         operation += " stream"
     named = model or next((str(members[name]) for name in sorted(_MODEL & members.keys())), "")
     others = members.keys() - _MODEL - _TOOLS - _PROMPT - _IGNORED
-    return Ask(
+    return CanonicalRequest(
         operation,
         {
             "prompt": _canonical({name: _unwrap(name, members[name]) for name in _PROMPT & members.keys()}),
@@ -136,33 +136,35 @@ def _are_tools(items: Iterable[JSON]) -> bool:
     )
 
 
-def describe_miss(ask: Ask, recorded: Iterable[tuple[str, Ask]], counting: Sequence[str]) -> str:
-    """Describe the recorded ask that is nearest to one that was not found, and what differs.
+def describe_miss(
+    missed: CanonicalRequest, recorded: Iterable[tuple[str, CanonicalRequest]], counting: Sequence[str]
+) -> str:
+    """Describe the recorded request that is nearest to one that was not found, and what differs.
 
-    ``recorded``: file and ask of each exchange.
+    ``recorded``: file and request of each exchange.
     """
     candidates = list(recorded)
     if not candidates:
         return "Nothing is recorded of this vendor."
-    same = [(file, other) for file, other in candidates if other.operation == ask.operation]
+    same = [(file, other) for file, other in candidates if other.operation == missed.operation]
     if not same:
         there = sorted({other.operation for _, other in candidates})
-        return f"No call of `{ask.operation}` is recorded; there are {', '.join(there[:8])}."
-    file, nearest = max(same, key=lambda item: _likeness(ask, item[1], counting))
-    return f"The nearest recorded call is {file}: " + "; ".join(_differences(ask, nearest, counting)) + "."
+        return f"No call of `{missed.operation}` is recorded; there are {', '.join(there[:8])}."
+    file, nearest = max(same, key=lambda item: _likeness(missed, item[1], counting))
+    return f"The nearest recorded call is {file}: " + "; ".join(_differences(missed, nearest, counting)) + "."
 
 
-def _likeness(ask: Ask, other: Ask, counting: Sequence[str]) -> float:
-    return sum(_compare(ask.parts[name], other.parts[name]) for name in counting)
+def _likeness(missed: CanonicalRequest, other: CanonicalRequest, counting: Sequence[str]) -> float:
+    return sum(_compare(missed.parts[name], other.parts[name]) for name in counting)
 
 
 def _compare(one: str, other: str) -> float:
     return 1.0 if one == other else 0.9 * SequenceMatcher(None, one[:2000], other[:2000], autojunk=False).quick_ratio()
 
 
-def _differences(ask: Ask, other: Ask, counting: Sequence[str]) -> Iterable[str]:
+def _differences(missed: CanonicalRequest, other: CanonicalRequest, counting: Sequence[str]) -> Iterable[str]:
     for name in counting:
-        mine, theirs = ask.parts[name], other.parts[name]
+        mine, theirs = missed.parts[name], other.parts[name]
         if mine == theirs:
             yield f"{name} ✓"
         else:
