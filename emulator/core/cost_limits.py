@@ -16,7 +16,7 @@ from emulator.core.requests import (
     InferenceRequest,
     Sampling,
 )
-from emulator.core.units import Closed, Size, Whole
+from emulator.core.units import Size, StrictModel, Whole
 
 INLINE_BYTES = 64 * 1024
 """Maximum bytes of a body that is processed on the event loop; any processing takes a few milliseconds at most."""
@@ -27,7 +27,7 @@ _MAX_NATURAL_TOKENS = 1024  # an answer that ends by itself is never longer
 _Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 
 
-class CallBounds(Closed):
+class CallBounds(StrictModel):
     """The most that one call may cost; a vendor's own limit holds where it is lower."""
 
     body: Size = Field(default=40 * _MIB, description="Bytes of a request's body.")

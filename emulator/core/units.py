@@ -78,7 +78,7 @@ NULL = _Null()
 _ANYTHING: object = JSON  # annotation of a field that takes any JSON value, null included
 
 
-class Closed(BaseModel):
+class StrictModel(BaseModel):
     """Base model of the scenario language: no extra keys, no coercion, immutable.
 
     Null is rejected unless the field takes any JSON value. Validators are built on first use

@@ -7,10 +7,10 @@ from math import inf
 from typing import ClassVar, TypeVar
 
 from emulator.core.faultable import FaultableResponse
-from emulator.core.units import Closed
+from emulator.core.units import StrictModel
 
 
-class Fault(Closed):
+class Fault(StrictModel):
     """Something that goes wrong with an answer on its way; ``whole_events``: it adds or moves such, and edits none.
 
     ``pieces``: how many it may make of a token's bytes. ``is_noticeable``: a sound client has to notice it.

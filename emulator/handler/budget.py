@@ -45,13 +45,13 @@ class _Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spending:
+class BudgetReservation:
     """Right of an admitted call to add to the budget; ``ticket`` identifies it in the store."""
 
     ticket: bytes
 
 
-class BudgetKeeper:
+class SessionBudgets:
     """Budget of each session, in the store that replicas share.
 
     A call is refused after tokens or money are spent, so the call that overruns them may end; and after so many
@@ -63,7 +63,7 @@ class BudgetKeeper:
         self._prices = read_prices(scenario)
         self._bounds = list(_list_bounds(budget))
 
-    async def reserve(self, request: Request, fingerprint: bytes, now: float) -> Spending:
+    async def reserve(self, request: Request, fingerprint: bytes, now: float) -> BudgetReservation:
         """Let a call begin; ``now``: seconds since the start of the scenario.
 
         Raises:
@@ -77,11 +77,11 @@ class BudgetKeeper:
             if balance.wait is not None:
                 text = f"the budget of {one.text} is spent"
                 raise EmulatedError(ErrorKind.RATE_LIMITED, limit=one.limit, details={"reason": text}, is_final=True)
-        return Spending(ticket)
+        return BudgetReservation(ticket)
 
     async def settle(
         self,
-        spending: Spending,
+        spending: BudgetReservation,
         call: InferenceCall,
         session: str,
         *,
@@ -102,10 +102,10 @@ class BudgetKeeper:
         await self._state.settle(session, spending.ticket, costs, now)
 
 
-def open_budget(scenario: Scenario, state: State) -> BudgetKeeper | None:
+def open_budget(scenario: Scenario, state: State) -> SessionBudgets | None:
     """Return the budget of a scenario; ``None`` unless it has one that is enforced."""
     budget = scenario.budget
-    return BudgetKeeper(scenario, budget, state) if budget is not None and budget.enforce else None
+    return SessionBudgets(scenario, budget, state) if budget is not None and budget.enforce else None
 
 
 def _list_bounds(budget: BudgetSettings) -> Iterator[_Bound]:

@@ -13,7 +13,7 @@ from emulator.core.http import DROPPED, Headers, Request, Response, StreamingRes
 from emulator.core.plan import Plan
 from emulator.core.vendor import AnyEndpoint, InferenceCall, Parsed
 from emulator.faults import AnyFault, FaultSite
-from emulator.handler.budget import Spending
+from emulator.handler.budget import BudgetReservation
 from emulator.handler.call_record import CallRecord
 from emulator.http.schedule import Sent
 from emulator.journal.entry import LimitCheck
@@ -102,7 +102,7 @@ class RequestContext:
     match: Match | None = None
     plan: Plan | None = None
     admission: Ticket | None = None
-    spending: Spending | None = None
+    spending: BudgetReservation | None = None
     refusal: EmulatedError | None = None
     error: str | None = None
     limits: tuple[LimitCheck, ...] = ()

@@ -9,7 +9,7 @@ from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request, Response
 from emulator.core.plan import Choice, Plan, Usage
 from emulator.core.storage import LocalState
-from emulator.handler.budget import Spending
+from emulator.handler.budget import BudgetReservation
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
 from emulator.handler.explain import Explainer, can_respond_again, explain_rules
@@ -53,7 +53,7 @@ class CallRecorder:
             ended = context.started + sent.reached
         return self._emulator.release(admission, tokens, ended)
 
-    async def spend(self, context: RequestContext, spending: Spending) -> None:
+    async def spend(self, context: RequestContext, spending: BudgetReservation) -> None:
         """Add what a call took to the budget."""
         budget, call, plan = self._emulator.budget, context.call, context.plan
         if budget is None or call is None:

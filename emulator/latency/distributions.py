@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from emulator.core.json import JSON
 from emulator.core.rng import derive_key
-from emulator.core.units import DURATION_SCHEMA, MAX_DURATION, Closed, Duration, require
+from emulator.core.units import DURATION_SCHEMA, MAX_DURATION, Duration, StrictModel, require
 
 quantile_of_normal = NormalDist().inv_cdf
 
@@ -61,7 +61,7 @@ def interpolate(xs: Sequence[float], ys: Sequence[float], at: Sequence[float]) -
     return values
 
 
-class Distribution(Closed):
+class Distribution(StrictModel):
     """How a delay varies from draw to draw; seconds, never negative."""
 
     max: Duration | None = Field(default=None, description="No draw exceeds it; one that would is set to it.")
@@ -223,7 +223,7 @@ class Histogram(Distribution):
         return interpolate(shares, self.edges, draw_uniforms(key, size))
 
 
-class Weighted(Closed):
+class Weighted(StrictModel):
     """A part of a mixture."""
 
     weight: float = Field(ge=0, description="How often this part is drawn, relative to the others.")

@@ -10,13 +10,13 @@ from pydantic import Field
 
 from emulator.core.cache import lru
 from emulator.core.rng import derive_key
-from emulator.core.units import Closed, Duration, Whole
+from emulator.core.units import Duration, StrictModel, Whole
 from emulator.latency.distributions import Constant, Delay
 
 _MAX_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
 
 
-class Load(Closed):
+class Load(StrictModel):
     """A server that batches: the more calls run, the slower each; past its queue it refuses."""
 
     capacity: Whole = Field(ge=1, description="Most calls that run at the same time.")
@@ -32,7 +32,7 @@ class Load(Closed):
         return 1.0 + (self.factor - 1.0) * (min(max(running, 1), self.capacity) - 1) / (self.capacity - 1)
 
 
-class Latency(Closed):
+class Latency(StrictModel):
     """Time to first token, inter-token latency and what load does to them; what is absent takes no time."""
 
     ttft: Delay | None = Field(default=None, description="Time to first token.", examples=["250ms"])

@@ -21,7 +21,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from emulator.core.json import JSON, Object
-from emulator.core.units import Closed, parse_size, require
+from emulator.core.units import StrictModel, parse_size, require
 from emulator.scenario.regex import Expressions, RegexError
 
 _BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
@@ -76,7 +76,7 @@ Names = Annotated[
 """One or more names or globs with ``*``, of which one must match."""
 
 
-class Comparison(Closed):
+class Comparison(StrictModel):
     """What a text is compared with; all keys must hold. Case-sensitive unless ``ignore_case``."""
 
     contains: str | None = Field(default=None, description="The text contains this.")
@@ -120,7 +120,7 @@ def _tag_body(value: JSON) -> str:
 def _tag_number(value: JSON) -> str | None:
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         return "<number>"
-    return "<bounds>" if isinstance(value, dict | Closed) else None
+    return "<bounds>" if isinstance(value, dict | StrictModel) else None
 
 
 Text = Annotated[
@@ -146,7 +146,7 @@ Size = Annotated[float, BeforeValidator(_read_size), WithJsonSchema({"type": ["n
 """Size in bytes, as a number or a string with a unit."""
 
 
-class Bounds(Closed):
+class Bounds(StrictModel):
     """A range of numbers that leaves out its bounds."""
 
     above: float | None = Field(default=None, description="More than this.")
@@ -190,7 +190,7 @@ def _publish_named_facets(schema: JsonDict) -> None:
     schema["patternProperties"] = patterns
 
 
-class When(Closed):
+class When(StrictModel):
     """Facets of a call, all of which must hold; one about something the call does not have does not hold."""
 
     model_config = ConfigDict(json_schema_extra=_publish_named_facets)

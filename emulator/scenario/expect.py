@@ -8,13 +8,13 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from emulator.core.json import JSON
-from emulator.core.units import Closed, Duration, Whole, require
+from emulator.core.units import Duration, StrictModel, Whole, require
 
 _Count = Annotated[Whole, Field(ge=1, le=10**9)]
 _COST = r"^\s*\d{1,9}(\.\d{1,9})?\s*USD\s*$"
 
 
-class ExpectedConduct(Closed):
+class ExpectedConduct(StrictModel):
     """What a verdict judges, and by which figures."""
 
     robust: bool = Field(default=True, description="Judge by all rules; false: by those alone that are named here.")
@@ -62,7 +62,7 @@ Cost = Annotated[
 """USD."""
 
 
-class BudgetSettings(Closed):
+class BudgetSettings(StrictModel):
     """What a session may spend."""
 
     output_tokens: _Count | None = Field(default=None, description="Output tokens sent, wasted ones included.")
@@ -82,7 +82,7 @@ class BudgetSettings(Closed):
 _Amount = Annotated[float, Field(strict=False, ge=0, le=10**6)]
 
 
-class TokenPrice(Closed):
+class TokenPrice(StrictModel):
     """What a million tokens cost, or an hour."""
 
     input: _Amount = Field(default=0.0, description="Of a million tokens of prompts.")

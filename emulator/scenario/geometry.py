@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from emulator.core.geometry import Geometry, Kind, Near, Ranking, normalize
-from emulator.core.units import Closed, require
+from emulator.core.units import StrictModel, require
 from emulator.scenario.conditions import Pattern
 from emulator.scenario.regex import compile_regex
 
@@ -22,7 +22,7 @@ Texts = Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
 _Cosine = Annotated[float, Field(strict=False, ge=-1, le=1)]
 
 
-class NearEntry(Closed):
+class NearEntry(StrictModel):
     """Cosine of the vectors of two texts."""
 
     a: Name = Field(description="A text, or its id.")
@@ -30,7 +30,7 @@ class NearEntry(Closed):
     cosine: _Cosine = Field(description="Their similarity, exact to 0.001.")
 
 
-class QueryEntry(Closed):
+class QueryEntry(StrictModel):
     """Texts that a query finds, nearest first; every other declared text is farther away than the last."""
 
     text: Name | None = Field(default=None, description="The query, or its id.")
@@ -54,7 +54,7 @@ Queries = Annotated[
 ]
 
 
-class EmbeddingSettings(Closed):
+class EmbeddingSettings(StrictModel):
     """What the vectors of a model mean."""
 
     geometry: Kind = Field(

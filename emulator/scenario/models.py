@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from emulator.core.cost_limits import DEFAULT, CallBounds
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.requests import Deployment, Task
-from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Timestamp, Whole, require
+from emulator.core.units import SIZE_SCHEMA, Duration, Size, StrictModel, Timestamp, Whole, require
 from emulator.latency import Latency
 from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import Names, Number, Text, When
@@ -68,14 +68,14 @@ ClockKind = Literal["real", "instant", "frozen"]
 _BEGIN = Field(default=None, description="When it begins; absent: now, or 2026-01-01T00:00:00Z for instant and frozen.")
 
 
-class Scale(Closed):
+class Scale(StrictModel):
     """A clock that runs faster, or slower, than the wall's."""
 
     scale: float = Field(ge=1e-6, le=1e6, description="Scenario seconds in one real second.", examples=[60])
     start: Timestamp | None = _BEGIN
 
 
-class ClockSettings(Closed):
+class ClockSettings(StrictModel):
     """A clock with a time to begin at."""
 
     kind: ClockKind = Field(description="real, instant or frozen.")
@@ -122,7 +122,7 @@ VendorEntry = Annotated[
 """Settings of a vendor, validated by the vendor; ``False``: not served."""
 
 
-class Key(Closed):
+class Key(StrictModel):
     """A credential that is accepted."""
 
     token: str = Field(min_length=1, description="What the client sends.")
@@ -147,7 +147,7 @@ State = Annotated[
 """State of a deployment, or an initial state with its duration."""
 
 
-class TokenizerFile(Closed):
+class TokenizerFile(StrictModel):
     """A vocabulary of yours."""
 
     file: str = Field(
@@ -166,7 +166,7 @@ TokenizerChoice = Annotated[
 ]
 
 
-class DeploymentEntry(Closed):
+class DeploymentEntry(StrictModel):
     """A deployment to serve; one of the vendor's catalogue with the same name gives what is absent."""
 
     vendor: str = Field(min_length=1, description="Who serves it.")
@@ -211,7 +211,7 @@ class DeploymentEntry(Closed):
         return Deployment(**given) if builtin is None else dataclasses.replace(builtin, **given)
 
 
-class Limit(Closed):
+class Limit(StrictModel):
     """A quota; all that match a call are charged together, or none."""
 
     name: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f\[\]]+$")] | None = Field(
@@ -285,7 +285,7 @@ def _read_bodies(value: JSON) -> JSON:
     return "0B" if value == "none" else value
 
 
-class JournalSettings(Closed):
+class JournalSettings(StrictModel):
     """What the journal keeps."""
 
     bodies: Annotated[Size, BeforeValidator(_read_bodies), WithJsonSchema(_BODIES_SCHEMA)] = Field(
@@ -296,7 +296,7 @@ class JournalSettings(Closed):
     )
 
 
-class TimingSettings(Closed):
+class TimingSettings(StrictModel):
     """How exact the times of answers are to be."""
 
     invalid_above: Duration | None = Field(
@@ -306,7 +306,7 @@ class TimingSettings(Closed):
     )
 
 
-class TimingScale(Closed):
+class TimingScale(StrictModel):
     """Recorded times, stretched."""
 
     scaled: float = Field(ge=0.001, le=1000, description="Factor of every recorded time.", examples=[2])
@@ -329,7 +329,7 @@ ReplayTiming = Annotated[
 """When the events of a replayed response are due."""
 
 
-class Replay(Closed):
+class Replay(StrictModel):
     """Answers from recorded exchanges."""
 
     from_: Annotated[str, Field(min_length=1)] | None = Field(
@@ -362,7 +362,7 @@ class Replay(Closed):
         return self
 
 
-class Scenario(Closed):
+class Scenario(StrictModel):
     """How the emulator behaves: who is served, how fast, within which limits, and what goes wrong."""
 
     version: Literal[1] = Field(description="Of the scenario language.")

@@ -11,10 +11,10 @@ from pydantic import Field, model_validator
 from emulator.core.json import Object
 from emulator.core.rng import derive_key, draw_uniform
 from emulator.core.units import (
-    Closed,
     Duration,
     Instant,
     Moment,
+    StrictModel,
     TimeOfDay,
     Whole,
     require,
@@ -35,7 +35,7 @@ _ERRORS = {
 _PARTIAL = frozenset({"brown_out", "bad_deploy"})
 
 
-class DrawnWindows(Closed):
+class DrawnWindows(StrictModel):
     """Windows of time that are drawn: the first 64."""
 
     every: Duration = Field(gt=0, description="Mean time from the end of one to the begin of the next.")
@@ -52,7 +52,7 @@ class DrawnWindows(Closed):
             yield begin, end
 
 
-class Outage(Closed):
+class Outage(StrictModel):
     """Something that goes wrong for many calls at the same time, by the scenario's clock."""
 
     name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Shown as the rule `outage NAME`.")

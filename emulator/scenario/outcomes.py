@@ -13,7 +13,7 @@ from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import FinishReason
-from emulator.core.units import Closed, Duration, HeaderValue, Moment, Whole, require, require_order
+from emulator.core.units import Duration, HeaderValue, Moment, StrictModel, Whole, require, require_order
 from emulator.faults import AnyFault
 from emulator.latency import Latency
 from emulator.scenario.conditions import Text, wrap_in_list
@@ -24,7 +24,7 @@ Scope = Literal["rule", "request", "principal", "deployment"]
 Ordinal = Annotated[Whole, Field(ge=1)]
 
 
-class Burst(Closed):
+class Burst(StrictModel):
     """A part of every period, from its beginning."""
 
     every: Duration = Field(description="The period, from start or reset.")
@@ -36,14 +36,14 @@ class Burst(Closed):
         return self
 
 
-class Share(Closed):
+class Share(StrictModel):
     """Exactly one of each group of new calls, in order; a repeated call has the fate of the first."""
 
     of: Annotated[Whole, Field(ge=1, le=10**6)] = Field(description="Calls in a group.", examples=[10])
     salt: str = Field(default="", description="Another text, another place in each group.", examples=["canary"])
 
 
-class Times(Closed):
+class Times(StrictModel):
     """Which of the matching calls; all keys must hold."""
 
     first: Ordinal | None = Field(default=None, description="The first n calls.")
@@ -109,7 +109,7 @@ _MAX_FLOAT32 = 3.4028234663852886e38
 _Single = Annotated[float, Field(ge=-_MAX_FLOAT32, le=_MAX_FLOAT32)]
 
 
-class ErrorOutcome(Closed):
+class ErrorOutcome(StrictModel):
     """Refuse in the vendor's own envelope; every key but ``kind`` overrides a part of it."""
 
     kind: Annotated[ErrorKind, Field(strict=False)] = Field(description="What is refused, in no vendor's words.")
@@ -141,7 +141,7 @@ class ErrorOutcome(Closed):
         )
 
 
-class FixedToolCall(Closed):
+class FixedToolCall(StrictModel):
     """A call of a tool the answer makes."""
 
     name: str = Field(min_length=1, description="The tool.")
@@ -149,7 +149,7 @@ class FixedToolCall(Closed):
     id: str | None = Field(default=None, description="The call's id; absent: drawn in the vendor's form.")
 
 
-class FixedUsage(Closed):
+class FixedUsage(StrictModel):
     """Token counts to report in place of the true ones."""
 
     prompt_tokens: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="Tokens of the prompt.")
@@ -159,7 +159,7 @@ class FixedUsage(Closed):
     )
 
 
-class InputVector(Closed):
+class InputVector(StrictModel):
     """The vector of some of the inputs of a batch."""
 
     when: Text = Field(description="Which inputs: a string they are equal to, or a comparison.", examples=["cat"])
@@ -171,7 +171,7 @@ class InputVector(Closed):
         return compile_text(self.when)
 
 
-class ReplyOutcome(Closed):
+class ReplyOutcome(StrictModel):
     """Fix the answer; it is streamed, cut, counted and paced as any other."""
 
     template: bool = Field(
@@ -245,7 +245,7 @@ class ReplyOutcome(Closed):
         return self
 
 
-class Outcome(Closed):
+class Outcome(StrictModel):
     """What happens to a call."""
 
     error: ErrorOutcome | None = Field(default=None, description="Refuse.", examples=[{"kind": "rate_limited"}])

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from emulator.core.errors import ErrorKind
 from emulator.core.json import Object, as_array, as_object
 from emulator.core.requests import Deployment
-from emulator.core.units import Closed
+from emulator.core.units import StrictModel
 from emulator.scenario.load import load_text
 from emulator.scenario.models import DeploymentEntry, ErrorOutcome, Scenario, schema_json
 from emulator.scenario.parsed import ScenarioError
@@ -251,7 +251,7 @@ def test_journal_limits_are_loaded(journal: str, bodies: int, entries: int) -> N
 
 
 def test_no_field_default_is_model() -> None:
-    models = {each for each in _list_models(Closed) if each.__module__.startswith("emulator.")}
+    models = {each for each in _list_models(StrictModel) if each.__module__.startswith("emulator.")}
     assert Scenario in models
     fields = [(each, name, field) for each in models for name, field in each.model_fields.items()]
     assert [(each, name) for each, name, field in fields if isinstance(field.default, BaseModel)] == []

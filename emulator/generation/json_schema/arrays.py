@@ -6,7 +6,7 @@ from emulator.core.json import JSON
 from emulator.core.rng import derive_key, draw_integer
 from emulator.generation.budget import Unsatisfiable
 from emulator.generation.json_schema.equality import identity
-from emulator.generation.json_schema.keywords import positional, speaks_of_rest
+from emulator.generation.json_schema.keywords import constrains_rest, positional
 from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.shape import Position, Shape, Solver
 from emulator.generation.json_schema.values import singular
@@ -84,7 +84,7 @@ def _count_evaluated(shape: Shape) -> int | None:
     """Return the number of items that the schemas evaluate; ``None``: no maximum."""
     if any(c.evaluates and c.high is None for c in shape.contains):
         return None
-    if any(speaks_of_rest(node.keywords) for node in shape.items):
+    if any(constrains_rest(node.keywords) for node in shape.items):
         return None
     return max(_longest(shape), max((c.high or c.low for c in shape.contains), default=0))
 

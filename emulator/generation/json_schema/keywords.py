@@ -59,7 +59,7 @@ def positional(schema: Object) -> tuple[list[JSON], JSON]:
     return listed(schema, "prefixItems"), items
 
 
-def speaks_of_rest(schema: Object) -> bool:
+def constrains_rest(schema: Object) -> bool:
     """Return whether a schema applies to the items after the first as well."""
     return ("additionalItems" if isinstance(schema.get("items"), list) else "items") in schema
 

@@ -9,13 +9,13 @@ from emulator.generation.budget import Budget
 from emulator.generation.json_schema.equality import equal, exact, identity, is_finite, is_number
 from emulator.generation.json_schema.formats import conforms
 from emulator.generation.json_schema.keywords import (
+    constrains_rest,
     contains_bounds,
     has_type,
     is_additional,
     listed,
     named,
     positional,
-    speaks_of_rest,
 )
 from emulator.generation.json_schema.resolve import Dialect, Node
 from emulator.generation.regex.match import matches
@@ -109,7 +109,7 @@ def evaluated_names(checker: Checker, node: Node, value: Object, own: bool = Tru
 def evaluated_items(checker: Checker, node: Node, value: list[JSON], own: bool = True) -> set[int]:
     """Return the item indices that ``node`` evaluates; ``own``: by its ``unevaluatedItems``, too."""
     schema = node.keywords
-    if speaks_of_rest(schema) or (own and "unevaluatedItems" in schema):
+    if constrains_rest(schema) or (own and "unevaluatedItems" in schema):
         return set(range(len(value)))
     first, _ = positional(schema)
     found = set(range(min(len(first), len(value))))

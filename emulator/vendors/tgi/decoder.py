@@ -21,13 +21,13 @@ from emulator.vendors.tgi.json_positions import (
     Repeating,
     blank_string,
     end_first,
-    find_begun,
+    find_parser_state,
     find_too_deep,
+    format_position,
+    format_prefix,
     is_far,
-    is_of_characters,
+    is_invalid_unicode,
     keep_repeated,
-    lead,
-    place,
     place_error,
 )
 from emulator.vendors.tgi.rust_text import format_float, format_plain_float
@@ -122,9 +122,9 @@ def _validate_depth(path: str, raw: bytes, target: Type[object]) -> None:
     if not (found := find_too_deep(raw)):
         return
     error = f"recursion limit exceeded{found}"
-    begun = find_begun(raw, error).path
-    is_read = begun[:1] in _BUFFERED or begun[:2] == ("parameters", "grammar")
-    if path == "/invocations" or (is_read and not is_skipped(begun, target)):
+    reached = find_parser_state(raw, error).path
+    is_read = reached[:1] in _BUFFERED or reached[:2] == ("parameters", "grammar")
+    if path == "/invocations" or (is_read and not is_skipped(reached, target)):
         raise _build_broken_error(raw, error, target)
 
 
@@ -150,10 +150,12 @@ def _build_mismatch_error(mismatch: Mismatch, raw: bytes) -> EmulatedError:
     path, text = mismatch.path, mismatch.text
     where = mismatch.where
     inside, repeated, ahead = mismatch.inside, mismatch.repeated, mismatch.ahead
-    found = place(raw, path + mismatch.within, inside=inside, repeated=repeated, where=where, ahead=ahead)
+    found = format_position(raw, path + mismatch.within, inside=inside, repeated=repeated, where=where, ahead=ahead)
     if mismatch.syntax:
         return _build_syntax_error(f"{text}{found}", path)
-    return _refusal(422, f"Failed to deserialize the JSON body into the target type: {lead(path)}{text}{found}")
+    return _refusal(
+        422, f"Failed to deserialize the JSON body into the target type: {format_prefix(path)}{text}{found}"
+    )
 
 
 def _parse_first(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
@@ -166,7 +168,7 @@ def _parse_first(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
     for _ in range(_MAX_MENDED):
         if text.startswith("trailing characters"):
             raw = raw[: end_first(raw)]
-        elif is_of_characters(text) and is_skipped(find_begun(raw, text).path, target):
+        elif is_invalid_unicode(text) and is_skipped(find_parser_state(raw, text).path, target):
             raw = blank_string(raw, text)
         else:
             break
@@ -179,22 +181,22 @@ def _parse_first(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
 
 def _build_broken_error(raw: bytes, error: str, target: Type[object]) -> EmulatedError:
     """Return the error of invalid JSON, or of a mismatch before it: serde reads the body in one pass."""
-    begun = find_begun(raw, error)
+    reached = find_parser_state(raw, error)
     try:
-        target(keep_repeated(parse_json(begun.whole), begun.whole))
+        target(keep_repeated(parse_json(reached.whole), reached.whole))
     except Mismatch as mismatch:
         ends = mismatch.inside and not mismatch.repeated  # reported only at the end of its value
-        if not (ends and begun.is_open(mismatch.path)):
-            return _build_mismatch_error(mismatch, raw if mismatch.where == "after" else begun.whole)
+        if not (ends and reached.is_open(mismatch.path)):
+            return _build_mismatch_error(mismatch, raw if mismatch.where == "after" else reached.whole)
     except ValueError:
         pass  # no value was complete
-    path = begun.path
+    path = reached.path
     error = place_error(raw, error, is_skipped=is_skipped(path, target))
     return _build_syntax_error(error, () if is_far(raw, error) else cut_at_unknown(path, target))
 
 
 def _build_syntax_error(text: str, path: Path) -> EmulatedError:
-    return _refusal(400, f"Failed to parse the request body as JSON: {lead(path)}{text}")
+    return _refusal(400, f"Failed to parse the request body as JSON: {format_prefix(path)}{text}")
 
 
 def _refusal(status: int, text: str) -> EmulatedError:

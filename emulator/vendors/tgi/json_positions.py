@@ -74,7 +74,7 @@ def keep_repeated(body: JSON, raw: bytes) -> JSON:
     return whole if differs else body
 
 
-def lead(path: Path) -> str:
+def format_prefix(path: Path) -> str:
     """Format a path as the prefix of an error message; empty for the whole body, and for a key of it."""
     if path == (UNKNOWN,):
         return ""
@@ -84,7 +84,7 @@ def lead(path: Path) -> str:
     return f"{text}: " if path else ""
 
 
-def place(
+def format_position(
     body: bytes, path: Path, *, inside: bool, repeated: Sequence[str] = (), where: str = "", ahead: int = 0
 ) -> str:
     """Format how far the parser had read: `` at line 1 column 11``; nothing if it tells no position.
@@ -107,7 +107,7 @@ def place(
         if not path:
             return ""
         offset = _look_for_end(body, end, in_list=isinstance(path[-1], int))
-    return _format_place(body, offset)
+    return _format_offset(body, offset)
 
 
 def _look_for_end(body: bytes, end: int, *, in_list: bool) -> int:
@@ -143,8 +143,8 @@ def find_too_deep(body: bytes) -> str:
 _CHARACTERS = ("invalid unicode code point", "unexpected end of hex escape", "lone leading surrogate in hex escape")
 
 
-def is_of_characters(error: str) -> bool:
-    """Return whether a string is no Unicode, which serde_json does not see where it skips the string.
+def is_invalid_unicode(error: str) -> bool:
+    """Return whether an error is of invalid Unicode in a string, which serde_json overlooks where it skips the string.
 
     Source: serde_json 1.0.140, ``src/read.rs`` (ignore_str, ignore_escape).
     """
@@ -180,10 +180,10 @@ def place_error(body: bytes, error: str, *, is_skipped: bool) -> str:
     if found is None:
         return error
     if error.startswith("invalid unicode code point"):
-        return f"{_AT.sub('', error)}{_format_place(body, found.end())}"
+        return f"{_AT.sub('', error)}{_format_offset(body, found.end())}"
     control = _CONTROL.search(body, found.start())
     if is_skipped and error.startswith("control character") and control is not None:
-        return f"{_AT.sub('', error)}{_format_place(body, control.start())}"
+        return f"{_AT.sub('', error)}{_format_offset(body, control.start())}"
     return error
 
 
@@ -198,7 +198,7 @@ def _find_string(body: bytes, error: str) -> re.Match[bytes] | None:
     return None
 
 
-def _format_place(body: bytes, offset: int) -> str:
+def _format_offset(body: bytes, offset: int) -> str:
     line = body.count(b"\n", 0, offset) + 1
     return f" at line {line} column {offset - body.rfind(_LINE, 0, offset) - 1}"
 
@@ -209,7 +209,7 @@ def end_first(body: bytes) -> int:
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Begun:
+class ParserState:
     """State of the parser at a syntax error.
 
     Fields:
@@ -227,7 +227,7 @@ class Begun:
         return len(path) < self.depth and path == self.path[: len(path)]
 
 
-def find_begun(body: bytes, error: str) -> Begun:
+def find_parser_state(body: bytes, error: str) -> ParserState:
     """Return how far the parser had come at ``error``, looking at the first 64 KiB only.
 
     A path ends with what is being read. The key of an object is :data:`UNKNOWN` until it is complete and nothing until
@@ -254,7 +254,7 @@ def find_begun(body: bytes, error: str) -> Begun:
         if is_last:
             break
     whole = body[: ends[-1]] + b"".join(reversed(closers)) if ends else b""
-    return Begun(tuple(_list_steps(path, before, last)), whole, len(path))
+    return ParserState(tuple(_list_steps(path, before, last)), whole, len(path))
 
 
 def _take(

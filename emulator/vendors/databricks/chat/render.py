@@ -21,9 +21,9 @@ from emulator.vendors.databricks.chat.shapes import (
     build_usage,
     count_cached,
     draw_id,
+    has_reasoning_parts,
     is_plain,
     list_values,
-    thinks_aloud,
 )
 from emulator.vendors.databricks.chat.stream import stream_chat
 from emulator.vendors.databricks.headers import answer_headers
@@ -103,7 +103,7 @@ def _build_message(plan: Plan, number: int, style: RenderOptions) -> Object:
     text, refusal = message_content.text, message_content.refusal
     if style.family != "gpt":
         text, refusal = text + refusal, ""
-    reasoning = message_content.reasoning if thinks_aloud(style) else ""
+    reasoning = message_content.reasoning if has_reasoning_parts(style) else ""
     message: Object = {"role": "assistant", "content": text or (None if calls or refusal else "")}
     if style.listed or reasoning:
         parts = [build_thought(plan.key, number, reasoning, style)] if reasoning else []

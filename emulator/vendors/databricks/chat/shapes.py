@@ -22,7 +22,7 @@ def is_plain(plan: Plan, style: RenderOptions) -> bool:
     return bool(choice.segments) and has_only(choice) and choice.logprobs is None
 
 
-def thinks_aloud(style: RenderOptions) -> bool:
+def has_reasoning_parts(style: RenderOptions) -> bool:
     """Return whether reasoning is part of ``content``."""
     return style.lists and style.reasoning != "hidden"
 

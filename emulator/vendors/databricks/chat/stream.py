@@ -35,10 +35,10 @@ from emulator.vendors.databricks.chat.shapes import (
     build_thought,
     build_usage,
     draw_id,
+    has_reasoning_parts,
     is_plain,
     list_values,
     sign,
-    thinks_aloud,
 )
 from emulator.vendors.databricks.profile import RenderOptions
 
@@ -157,7 +157,7 @@ def _stream_run(plan: Plan, number: int, run: TextRun, style: RenderOptions, cal
     choice = plan.choices[number]
     field = "refusal" if run.kind == "refusal" and style.family == "gpt" else "content"
     if run.kind == "reasoning":
-        if thinks_aloud(style):
+        if has_reasoning_parts(style):
             yield from _stream_reasoning(plan, number, run, style)
     elif run.kind != "tool_call" and choice.logprobs is not None:
         yield from _stream_logprobs(choice, number, run, style, field)
