@@ -1,4 +1,8 @@
-"""Offline stand-in for LLM-serving vendors: their wire formats, deterministic responses, and faults on demand."""
+"""Offline stand-in for LLM-serving vendors: their wire formats, deterministic responses, and faults on demand.
+
+``start`` runs one in this process, for tests. The command line is in ``cli``, the clients of a running emulator are in
+``client``, the pytest fixtures in ``pytest_plugin``.
+"""
 
 from __future__ import annotations
 

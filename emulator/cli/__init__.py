@@ -1,4 +1,7 @@
-"""Command line; a container's health probe is answered before heavy imports."""
+"""Entry point of the command ``emulator``: answer a container's health probe, or import and run the verb that is given.
+
+The probe runs every few seconds, and most of its time is imports; so it is tried before anything else is imported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``emulator check``: print mistakes, warnings and notes in the format of a compiler."""
+"""``emulator check``: print the mistakes, warnings and notes on scenario files, each as ``file:line:column: …``.
+
+In GitHub Actions they also become annotations.
+"""
 
 import sys
 from collections.abc import Sequence

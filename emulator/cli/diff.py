@@ -1,4 +1,7 @@
-"""``emulator diff``: compare two recordings, or a recording and the emulator."""
+"""``emulator diff``: compare two recordings, or a recording with what the emulator answers to its requests.
+
+``recording/compare.py`` finds the differences; this module sends the recorded requests and prints the result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``emulator export``: the journal of a running emulator as HAR, as a vcrpy cassette, or as exchanges."""
+"""``emulator export``: print a running emulator's journal as HAR, as a vcrpy cassette, or as recorded exchanges."""
 
 from __future__ import annotations
 

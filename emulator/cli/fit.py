@@ -1,4 +1,4 @@
-"""``emulator fit``: a latency section from measured times."""
+"""``emulator fit``: print a scenario's ``latency:`` section, fitted to measured times; the package ``fit`` fits it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""``emulator health`` for container probes: by the port file, with a minimum of imports.
+"""``emulator health`` without arguments, a container's probe: find the address in the port file, and ask ``/ready``.
 
-Imports are most of the cost of such a probe: a parser and an HTTP client take five times the CPU time.
+``cli/__init__.py`` calls it first; ``health.py`` has the full command. Imports are most of the cost of such a probe: a
+parser and an HTTP client take five times the CPU time.
 """
 
 from __future__ import annotations

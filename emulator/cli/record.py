@@ -1,4 +1,7 @@
-"""``emulator record``: stand between clients and the real services, and write every call to a folder."""
+"""``emulator record``: stand between clients and the real services, and write every call to a folder.
+
+``recording/server.py`` listens and passes calls on; this module has the banner, a line for each call and the summary.
+"""
 
 from __future__ import annotations
 

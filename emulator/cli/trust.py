@@ -1,4 +1,7 @@
-"""Choose the certificates that commands accept; imports stay minimal for the health probe."""
+"""Choose the TLS context of the commands that call a running emulator: ``health``, ``export`` and ``report``.
+
+Imports stay minimal for the health probe.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base of both clients: the server, the session and the URLs of the vendors."""
+"""State that the synchronous and the asynchronous client share: the addressed server and session, and vendors' URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Warn before a token is sent over plain HTTP to an address of the public internet."""
+"""Warn before a client sends the control token over plain HTTP to an address of the public internet.
+
+Both clients warn once, before the first request; ``emulator report`` prints the same.
+"""
 
 from __future__ import annotations
 

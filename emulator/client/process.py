@@ -1,4 +1,4 @@
-"""Run an emulator in a process of its own, started by a command such as ``uvx llm-emulator``."""
+"""Run an emulator in a process of its own, started by a command such as ``uvx llm-emulator``, for the pytest plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compose a test's scenario from files, YAML, mappings and single keys."""
+"""Compose a test's scenario from files, YAML text, mappings and single keys, before a client sends it.
+
+Files that the scenario names (replies, exchanges, prices) are read here, as the emulator may run on another machine.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Synchronous client; threads may share it."""
+"""``EmulatorClient``: the synchronous client of a running emulator, which threads may share; ``aio.py`` has the other.
+
+``steps.py`` has what both do, as generators of HTTP requests; this module sends these requests and blocks.
+"""
 
 from __future__ import annotations
 

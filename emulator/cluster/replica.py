@@ -1,4 +1,8 @@
-"""Replica of a cluster: apply every change of the active scenarios in the same order on all replicas."""
+"""Controller of one replica among several that share a store: all apply the same changes in the same order.
+
+Such changes are of scenario, clock and session. ``await_store`` waits at the start until the store responds;
+``join_cluster`` keeps the replica in the cluster while the server runs.
+"""
 
 from __future__ import annotations
 

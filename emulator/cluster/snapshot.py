@@ -1,4 +1,4 @@
-"""Snapshot of an active scenario as JSON, from one replica to the others; credentials are digests."""
+"""Encode an active scenario as JSON and parse it: what one replica tells the others; credentials are digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Serve the control API under ``/_emulator/``; no scenario affects it."""
+"""Serve the control API under ``/_emulator/``: authorise, find the route, run its handler, encode the result.
+
+No scenario affects these requests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compile the query filters of journal lists."""
+"""Compile the query of ``/_emulator/requests`` or ``/events``, such as ``?status=429``, to a test of one record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request and response models of the control API."""
+"""Pydantic models of the control API's queries, requests and responses, from which its OpenAPI document is made."""
 
 import re
 from typing import Annotated, Literal, Self

@@ -1,4 +1,7 @@
-"""Mask the tokens of a scenario for display, and restore them when the displayed scenario is sent back."""
+"""Mask the tokens of a scenario for display, and restore them when the displayed scenario is sent back.
+
+The console shows and edits the active scenario so.
+"""
 
 from __future__ import annotations
 

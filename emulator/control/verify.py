@@ -1,4 +1,4 @@
-"""Check that the journal has the requests that a test expects, now or within a timeout."""
+"""``POST /_emulator/verify``: check that the journal has the requests that a test expects, now or within a timeout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scenario clocks: the only source of time, and the only module that waits for a due time."""
+"""Scenario clocks (real, scaled, instant, frozen), the only source of time.
+
+Delays of tokens, quotas, stored states and outages read one of them. No other module waits for a due time.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,7 @@
-"""Read the conversation out of a request body, of whatever dialect."""
+"""Read messages and prompt out of a request body, whichever vendor's format it has.
+
+Tests read them of recorded requests, and functions that write replies of the call that they answer.
+"""
 
 from __future__ import annotations
 

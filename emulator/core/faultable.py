@@ -1,4 +1,7 @@
-"""Response as data that faults edit: the bytes, their due times, and how the connection ends."""
+"""Response as data that faults edit: its bytes, when each is due, and how the connection ends.
+
+``faults/measure.py`` converts a vendor's response to it, and each fault returns a changed copy.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-line messages for operating system errors (ports, files, certificates), with the remedy."""
+"""One-line messages for operating system errors (ports, files, certificates), with the remedy; commands print them."""
 
 import errno
 import os

@@ -1,4 +1,7 @@
-"""Name commands that run a module of this program in a process of its own."""
+"""Build the command that runs a module of this package in a child process.
+
+The server starts its workers so, and ``emulator record`` the process that writes exchanges.
+"""
 
 from __future__ import annotations
 

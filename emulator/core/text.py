@@ -1,4 +1,4 @@
-"""Text helpers: integers of any length, HTTP reason phrases, and escaping of untrusted text."""
+"""Text helpers: integers of any length, HTTP reason phrases, and escaping of untrusted text for logs and terminals."""
 
 from __future__ import annotations
 

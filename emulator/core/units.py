@@ -1,6 +1,7 @@
-"""Durations, sizes and dates: parse and format values that carry a unit.
+"""Durations, sizes and moments, parsed and formatted; and the base and field types of all scenario models.
 
-YAML writes ``200ms``, ``1m30s`` or ``4MiB``; Python holds float seconds and int bytes.
+YAML writes ``200ms``, ``1m30s`` or ``4MiB``; Python holds float seconds and int bytes. ``Closed`` is the base model;
+``Duration``, ``Size``, ``Timestamp``, ``Moment`` and ``Whole`` type its fields.
 """
 
 from __future__ import annotations

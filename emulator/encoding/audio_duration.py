@@ -1,4 +1,6 @@
-"""Measure audio files: WAV, MP3, FLAC, Ogg, MP4 and WebM.
+"""Measure the duration of audio files: WAV, MP3, FLAC, Ogg, MP4 and WebM.
+
+Transcription counts tokens by the seconds. ``audio.py`` encodes audio.
 
 Sources: model_server, src/audio/audio_utils.cpp with dr_wav and dr_mp3 (texts of errors of WAV and MP3); RFC 9639
 (FLAC), RFC 3533, RFC 7845 and the Vorbis I specification (Ogg), ISO/IEC 14496-12 (MP4), RFC 8794 and RFC 9559 (WebM).

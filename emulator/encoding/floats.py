@@ -1,4 +1,4 @@
-"""Encode numbers as vendors write them: vectors of float32, and single C++ doubles.
+"""Encode numbers as vendors write them: embedding vectors of float32, and single C++ doubles.
 
 The functions for vectors take an array with one row per vector and return one JSON value per row.
 """

@@ -1,4 +1,4 @@
-"""Convert Lark grammars to regular expressions.
+"""Convert Lark grammars, which constrain custom tools of OpenAI's API, to regular expressions.
 
 A recursive rule becomes its shortest text, so the expression is finite and matches a subset of the grammar's texts.
 Source: lark-parser/lark, ``docs/grammar.md`` and ``lark/grammars/common.lark``.

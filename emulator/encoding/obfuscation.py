@@ -1,4 +1,7 @@
-"""Noise that fills up the deltas of a stream, so that their sizes do not tell the sizes of their texts."""
+"""Member ``obfuscation`` of OpenAI's stream events: padding that hides the length of a delta's text.
+
+Azure's chat and Responses streams have it.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,8 @@
-"""Make byte templates from a sample of the response they stand for, so that the two cannot differ."""
+"""Byte templates: a response that the vendor's renderer built once from sample values, cut where these values stand.
+
+Filling in other values costs a fraction of building and encoding each response, and the two cannot differ. Vendors use
+it for responses of plain text; ``template_stream.py`` does the same for streams.
+"""
 
 from __future__ import annotations
 

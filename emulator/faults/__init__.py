@@ -1,4 +1,4 @@
-"""Faults that change a response on its way to the client, one file each."""
+"""Faults that change a response on its way to the client, one file each; ``AnyFault`` is the union of their models."""
 
 from typing import Annotated
 

@@ -1,4 +1,7 @@
-"""Base of all faults: a name, some fields, and a pure function from response to response."""
+"""``Fault``, the base of all faults: a model with a ``type`` and fields, and a pure function from response to response.
+
+``apply_faults`` applies those that a rule or a header has chosen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``drip``: slow connection."""
+"""Fault ``drip``: a slow connection, over which the response arrives a few bytes at a time."""
 
 from __future__ import annotations
 

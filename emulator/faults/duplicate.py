@@ -1,4 +1,4 @@
-"""Fault ``duplicate``: repetition of an event."""
+"""Fault ``duplicate``: an event of a stream is sent twice."""
 
 from __future__ import annotations
 

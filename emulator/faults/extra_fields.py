@@ -1,4 +1,4 @@
-"""Fault ``extra_fields``: addition of unknown fields."""
+"""Fault ``extra_fields``: JSON objects of the response have unknown fields."""
 
 from __future__ import annotations
 

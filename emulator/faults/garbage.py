@@ -1,4 +1,4 @@
-"""Fault ``garbage``: invalid JSON."""
+"""Fault ``garbage``: the JSON of the body, or of one event, breaks off in its middle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locate members and strings in JSON text, to edit a part and leave all other bytes unchanged."""
+"""Locate members and strings in the bytes of JSON, so that faults edit a part and leave all other bytes unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Find the named parts of a response: marked events of a stream, or members of a whole body."""
+"""Find usage, finish reason and end of a response: marked events of a stream, or members of a whole body.
+
+Positions such as ``before: usage`` and the faults that remove these parts need them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Position of a fault in a response: a byte, token, event or mark, and its place in the body."""
+"""``Positioned``, the base of faults that act at a position: a byte, token, event or named part of the response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``split``: right bytes in awkward writes."""
+"""Fault ``split``: the right bytes, divided into awkward writes (single bytes, inside a character, across events)."""
 
 from __future__ import annotations
 

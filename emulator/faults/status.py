@@ -1,4 +1,4 @@
-"""Fault ``status``: right body with a wrong status."""
+"""Fault ``status``: the right body under a wrong HTTP status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``wrong_content_type``: right body with a wrong content type."""
+"""Fault ``wrong_content_type``: the right body under a wrong ``Content-Type``."""
 
 from __future__ import annotations
 

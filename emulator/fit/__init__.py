@@ -1,5 +1,5 @@
-"""Fit a scenario's latency to measured times.
+"""Fit a scenario's latency to measured times, for ``emulator fit``.
 
-``traces`` reads them, ``estimate`` fits distributions, ``show`` prints and draws these. SciPy, the extra ``fit``,
-estimates the parameters.
+``traces`` reads the times, ``estimate`` fits distributions to them, ``show`` prints and draws the result. SciPy, the
+extra ``fit``, estimates the parameters.
 """

@@ -1,4 +1,4 @@
-"""Handlers of the clock and of how late responses were: show, move, and report timing."""
+"""Handlers of ``/_emulator/clock`` and ``/timing``: show and move the clock, and report how late responses were."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Handlers of the journal: list, show and verify requests."""
+"""Handlers of ``/_emulator/requests`` and ``/verify``: list and show journal records, and check for expected ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers of sessions: list them, end one, open ports of its own."""
+"""Handlers of ``/_emulator/sessions``: list sessions, end one, and open ports of its own for one."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Handlers of what is said about a client: its verdict and what it spent."""
+"""Handlers of ``/_emulator/verdict`` and ``/usage``: the rules that a session's client broke, the tokens it spent."""
 
 from __future__ import annotations
 
