@@ -1,4 +1,4 @@
-"""pytest plugin: an emulator with a session, ports and journal per test.
+"""pytest plugin: fixtures and a marker that give each test an emulator with a session, ports and a journal of its own.
 
 Slow imports are deferred until they are needed.
 """

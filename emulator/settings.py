@@ -1,4 +1,4 @@
-"""Settings of the server process from flags, environment and defaults; its responses depend on the scenario."""
+"""Settings of the server process, from flags, environment variables and defaults; responses depend on the scenario."""
 
 import difflib
 import os

@@ -1,4 +1,7 @@
-"""Break the arguments of a tool call as models do: text that does not parse, or JSON that does not fit the schema."""
+"""Break the arguments of a generated tool call as models do, for the fault ``bad_arguments``.
+
+The broken text does not parse, or is JSON that does not fit the tool's schema.
+"""
 
 from __future__ import annotations
 

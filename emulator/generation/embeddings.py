@@ -1,6 +1,6 @@
-"""Generate hashed embeddings: the same text, model and seed always give the same vector.
+"""Generate hashed embeddings: the same text, model and seed always give the same vector, and no two texts are close.
 
-``vectors.py`` makes those of the geometries ``lexical`` and ``declared``.
+They are the default (``geometry: hashed``). ``vectors.py`` makes those of the geometries ``lexical`` and ``declared``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vectors of texts by their words: texts that share words, stems or parts of words are close."""
+"""Embedding vectors of texts by their words (``geometry: lexical``): texts that share words or stems are close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Count prompt tokens: text, chat template, tools and media."""
+"""Count the tokens of a request's prompt: text, chat template, tools and media.
+
+Quotas, context limits and ``usage`` count by them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Tokenizer per model family: plausible token counts, stable ids, and lossless decoding of every text."""
+"""Tokenizer per model family: plausible token counts, stable ids, and lossless decoding of every text.
+
+It needs no vocabulary file, only a profile of ``tokenizer_profiles.py``; ``vocabulary_files.py`` has tokenizers of real
+vocabularies.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

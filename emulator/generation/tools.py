@@ -1,4 +1,4 @@
-"""Choose which tools a response calls, and with which arguments."""
+"""Choose which tools a generated chat response calls, and write their arguments from prompt and schema."""
 
 from __future__ import annotations
 

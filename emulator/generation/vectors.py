@@ -1,6 +1,7 @@
-"""Vectors whose cosines mean something: declared texts as declared, others by the words that they share.
+"""Embedding vectors with declared similarities (``geometry: declared``), or by the words that texts share.
 
-All arithmetic is on integers that float64 and int64 hold exactly, so every machine gives the same bits.
+Texts that are not declared are ``lexical`` or hashed. All arithmetic is on integers that float64 and int64 hold
+exactly, so every machine gives the same bits.
 """
 
 from __future__ import annotations

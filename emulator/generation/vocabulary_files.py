@@ -1,4 +1,4 @@
-"""Tokenizers of real vocabularies: files of users, and those that packages contain."""
+"""Tokenizers of real vocabularies: of files that a deployment's ``tokenizer`` names, or that packages contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State of one request, from its arrival to its call record."""
+"""State of one request, from its arrival to its call record; each stage of the handler reads and extends it."""
 
 from __future__ import annotations
 

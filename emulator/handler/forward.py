@@ -1,4 +1,7 @@
-"""Forward requests that nothing answers to the real service, and record them where the scenario says so."""
+"""Forward requests that neither a rule nor a recording answers to the real service, and record them if wanted.
+
+The scenario asks for it (``unmatched: forward`` or ``record``); ``--forward`` or a test names the services.
+"""
 
 from __future__ import annotations
 

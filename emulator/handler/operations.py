@@ -1,4 +1,4 @@
-"""Name what a request asks of a model, for metrics and traces.
+"""Name the operation of a request (chat, completions, embeddings, …), the label of GenAI metrics and spans.
 
 Source: semantic-conventions-genai, ``gen_ai.operation.name``.
 """

@@ -1,4 +1,7 @@
-"""Plan the response to a call: match rules, admit the call, generate content, schedule the tokens."""
+"""Plan the response to a call: match rules, admit the call, generate content, schedule the tokens.
+
+``Emulator`` holds what these steps need of one active scenario; the handlers of all its vendors share it.
+"""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Answer requests of one vendor from recorded exchanges."""
+"""Answer requests of one vendor from recorded exchanges (``replay:`` of a scenario).
+
+``recording/canonical.py`` decides which recorded request equals a new one, ``recording/replay.py`` builds the response.
+"""
 
 from __future__ import annotations
 

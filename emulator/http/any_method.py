@@ -1,4 +1,4 @@
-"""Parse requests whose method is none that aiohttp's compiled parser knows, such as ``BREW``.
+"""Parse requests whose method is none that aiohttp's compiled parser knows, such as ``BREW``; only these come here.
 
 A method is any token and case-sensitive (RFC 9110, section 9.1); what follows from an unknown one the vendor decides.
 """

@@ -1,4 +1,4 @@
-"""Encode the head of a response and the framing of its body."""
+"""Encode the status line and headers of a response, and the framing of its body (length or chunks)."""
 
 from __future__ import annotations
 

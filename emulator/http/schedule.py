@@ -1,4 +1,4 @@
-"""Write the frames of a response at their due times."""
+"""Write the frames of a response to the socket, each at its due time by the scenario's clock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Read fixtures with matchers as rules: aimock, llmposter.
+"""Convert the fixtures of aimock and llmposter, requests to match with their responses, to rules of a scenario.
 
-Sources: aimock 1.43, ``skills/write-fixtures/SKILL.md``, ``src/types.ts`` (``FixtureFileEntry``) and
-``src/router.ts``; llmposter 0.5, ``docs/fixtures.md``.
+Sources: aimock 1.43, ``skills/write-fixtures/SKILL.md``, ``src/types.ts`` (``FixtureFileEntry``) and ``src/router.ts``;
+llmposter 0.5, ``docs/fixtures.md``.
 """
 
 from __future__ import annotations

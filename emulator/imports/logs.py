@@ -1,4 +1,4 @@
-"""Read LiteLLM's standard log lines and OpenAI's batch files.
+"""Convert LiteLLM's standard log lines and OpenAI's batch files to recorded exchanges.
 
 Sources: LiteLLM, ``docs/proxy/logging_spec.md`` (StandardLoggingPayload); OpenAI, "Batch API", the request input and
 the output object.

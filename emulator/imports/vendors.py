@@ -1,4 +1,4 @@
-"""Find whose service a recorded URL is."""
+"""Find the vendor of a recorded URL by its host or path, and the path that the vendor has in the emulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""First line of a request's prompt, by which people tell calls apart."""
+"""Find the first line of a request's prompt, by which people tell calls apart in the console and in lists.
+
+``core/conversation.py`` reads whole messages.
+"""
 
 from __future__ import annotations
 

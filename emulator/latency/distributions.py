@@ -1,4 +1,4 @@
-"""Delay distributions of the scenario language, sampled by key."""
+"""Delay distributions of the scenario language (constant, lognormal, …): their models, and draws from them by key."""
 
 from __future__ import annotations
 

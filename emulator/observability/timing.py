@@ -1,4 +1,7 @@
-"""Timing accuracy of the server: lateness of what it sent against its own plan, in real seconds."""
+"""Measure how late the server sends against its own plan, in real seconds: tokens, and ends of responses.
+
+The recorder adds each response; ``GET /_emulator/timing`` reports it, and a bound can declare the run invalid.
+"""
 
 from __future__ import annotations
 

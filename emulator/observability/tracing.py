@@ -1,4 +1,7 @@
-"""Export of spans over OTLP, configured by the environment variables of OpenTelemetry; off without them."""
+"""Set up the export of spans over OTLP by OpenTelemetry's environment variables; off without them.
+
+``spans.py`` builds the spans.
+"""
 
 from __future__ import annotations
 

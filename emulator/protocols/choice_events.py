@@ -1,4 +1,7 @@
-"""Iterate a generated choice as typed events (text, reasoning, tool calls), and collect its message."""
+"""Iterate a generated choice as typed events (text, reasoning, tool calls), and collect its message.
+
+The renderers of all vendors read plans so: streams by the events, whole responses by the message.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of numeric request fields, one row each of a vendor's table."""
+"""``Range``: the bounds of a numeric request field, and the error outside of them; a row of a vendor's table."""
 
 from math import inf, nextafter
 from typing import NamedTuple

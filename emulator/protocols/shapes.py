@@ -2,8 +2,8 @@
 
 A shape is a JSON value: the name of a type, ``#Name`` of another shape, or an object with ``fields``, ``array``,
 ``enum``, ``any`` (alternatives), or ``tag`` and ``kinds`` (shapes by the value of one field; ``listed``: those that
-errors name). A ``null`` fits every
-shape, and so do unknown members of an ``open`` object. ``python -m tests.tools.shapes`` writes the tables.
+errors name). A ``null`` fits every shape, and so do unknown members of an ``open`` object. ``python -m
+tests.tools.shapes`` writes the tables.
 """
 
 from __future__ import annotations

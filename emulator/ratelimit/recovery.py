@@ -1,4 +1,7 @@
-"""Quotas that come back slowly after an outage."""
+"""Hold back a part of each quota after an outage of ``kind: slow_recovery``, the less the longer ago it ended.
+
+The admission controller charges with it; ``scenario/outage_effects.py`` finds the outage and its share.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rate limit strategies: token bucket, fixed window, sliding window, concurrency; times in scenario seconds."""
+"""Rate limit strategies of a store in memory: token bucket, fixed window, sliding window, concurrency.
+
+Times are scenario seconds. Redis has the same in ``storage/redis/scripts/accounts.lua``.
+"""
 
 from __future__ import annotations
 

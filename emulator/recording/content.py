@@ -1,4 +1,4 @@
-"""Read what recorded responses say: text, usage and the role of each event, whatever the vendor's format."""
+"""Read text, token counts and the role of each event out of recorded responses, whatever the vendor's format."""
 
 from __future__ import annotations
 

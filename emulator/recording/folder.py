@@ -1,4 +1,7 @@
-"""Write exchanges to a folder while they happen, redacted."""
+"""Write exchanges to a folder of recordings while the calls go on, redacted.
+
+``ExchangeFolder`` numbers the exchanges; an ``ExchangeRecorder`` observes one call that ``relay.py`` passes on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write exchanges in a process of its own, so that the search for credentials holds up no stream."""
+"""Write exchanges in a process of its own, so that the search for credentials delays no stream.
+
+``emulator record`` starts it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pass a request on to a service and its response back, byte for byte as it arrives."""
+"""Pass a request on to a real service and its response back, byte for byte as it arrives.
+
+The server of ``emulator record`` and forwarded requests use it; an ``Observer`` sees each part.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server between clients and the real services: passes calls on and records them."""
+"""Server of ``emulator record``: listen for clients, pass their calls on to the real services, record them."""
 
 from __future__ import annotations
 

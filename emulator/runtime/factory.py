@@ -1,4 +1,4 @@
-"""Build an active scenario: vendor handlers, clock and store namespace."""
+"""Build an active scenario from a loaded one: its vendors' handlers, clock and store namespace."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Hold the active scenarios of one process, and replace them."""
+"""Hold the active scenarios of one process, the server's and those of sessions, and replace them.
+
+``Controller`` has the commands of the control API that do so; ``cluster/replica.py`` extends it to several processes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named groups of the regular expressions in ``when``, for placeholders such as ``{match.city}``."""
+"""Named groups of the regular expressions in ``when``, for placeholders of replies such as ``{match.city}``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of diagnostics, and comments in a scenario that hide one: ``# emulator: ignore EM012``."""
+"""Codes of diagnostics (``EM012``) with their severities, and comments that hide one: ``# emulator: ignore EM012``."""
 
 from __future__ import annotations
 

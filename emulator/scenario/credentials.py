@@ -1,4 +1,7 @@
-"""Redact the credentials that a scenario lists from texts, bodies and names."""
+"""Redact the credentials that a scenario lists under ``keys`` from texts, bodies and names of rules.
+
+``redaction.py`` redacts others, which only their names mark.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def list_credentials(scenario: Scenario, show: Callable[[str], str] = mask) -> L
     return ListedCredentials(listed, show)
 
 
-def redact_name(scenario: Scenario) -> Scenario:
+def redact_names(scenario: Scenario) -> Scenario:
     """Return a scenario with tokens masked in its names, which appear in responses, logs and metrics.
 
     Names of rules stay unique.

@@ -1,4 +1,4 @@
-"""Models of ``expect`` and ``budget``: what a scenario asks of clients."""
+"""Models of ``expect``, ``budget`` and ``prices``: what a scenario asks of clients, and what their tokens cost."""
 
 from __future__ import annotations
 

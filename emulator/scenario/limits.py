@@ -1,4 +1,4 @@
-"""Build quotas from the limits of a scenario and select those of a request."""
+"""Build quotas from ``limits`` of a scenario, and select those that a call is charged to."""
 
 from collections.abc import Callable, Mapping, Sequence
 

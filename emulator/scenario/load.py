@@ -1,4 +1,4 @@
-"""Load scenarios from files and report every mistake with file, line and column."""
+"""Load scenarios: from files, folders, text or the package; report every mistake with file, line and column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from emulator.core.json import JSON, Object
 from emulator.core.text import escape
 from emulator.scenario import codes
-from emulator.scenario.credentials import redact_name
+from emulator.scenario.credentials import redact_names
 from emulator.scenario.errors import Diagnostic, Mistake, explain_errors, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import BUILT_IN, Scenario, schema_json
@@ -234,7 +234,7 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
             ignored=joined.ignored,
         )
         raise ScenarioError(sort_diagnostics(rows, [str(source) for source in sources]), [part])
-    scenario = redact_name(insert_exchanges(insert_replies(scenario, answers.texts), recorded.texts))
+    scenario = redact_names(insert_exchanges(insert_replies(scenario, answers.texts), recorded.texts))
     answers.files += recorded.files if prices is None else [*recorded.files, prices]
     answers.texts |= {("replay", "exchanges", number): text for number, text in enumerate(recorded.texts or ())}
     text = documents[0].text if len(documents) == 1 else None

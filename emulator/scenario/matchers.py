@@ -1,4 +1,7 @@
-"""Match fields: the attributes of a request a rule can see, and the tests compiled from its conditions."""
+"""Compile the conditions of ``when`` to tests of a request's attributes, such as its prompt, headers and body.
+
+``matching.py`` applies them, rule by rule.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pydantic models of the scenario language, version 1."""
+"""Pydantic models of a scenario file, version 1: ``Scenario`` and its sections.
+
+Conditions of rules are in ``conditions.py``, what a rule does in ``outcomes.py``.
+"""
 
 from __future__ import annotations
 

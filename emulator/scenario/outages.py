@@ -1,4 +1,4 @@
-"""Correlated outages: models of ``outages``, and the rules that they stand for."""
+"""Model of ``outages``, and the rules that they stand for: errors for many calls at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parsed scenario with source positions, so that later errors name file, line and column."""
+"""``ParsedScenario``: a valid scenario with source positions, so that later errors name file, line and column.
+
+``ScenarioError`` has the mistakes of one that is not valid.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Redact credentials from the wanted and found values of conditions."""
+"""Redact values of headers, query and body by name, before the explanation of a rule or a reply shows them.
+
+``credentials.py`` redacts those that the scenario lists.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Parse regular expressions in RE2's syntax, for ``automaton.py``.
+"""Parse regular expressions in RE2's syntax, for ``automaton.py`` to search with.
 
-Both modules search where google-re2 is not installed: it comes with the extra ``speed``, and has no wheels for musl.
-Source: google/re2, doc/syntax.txt.
+Both modules are needed where google-re2 is not installed: it comes with the extra ``speed``, and has no wheels for
+musl. Source: google/re2, doc/syntax.txt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read reply texts from files in the folder of a scenario."""
+"""Read the texts of replies that a scenario keeps in files (``reply: {file: …}``), below the scenario's folder."""
 
 from __future__ import annotations
 

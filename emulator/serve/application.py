@@ -1,4 +1,7 @@
-"""Create the application: runtime and control plane, before any port is open."""
+"""Create the application, which is runtime and control plane, before any port is open.
+
+``emulator serve``, its workers, emulators within a test process and ``emulator explain`` begin here.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

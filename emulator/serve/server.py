@@ -1,4 +1,4 @@
-"""Run one server process from its settings to its shutdown."""
+"""Run one server process from its settings to its shutdown: alone, or as a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Document store in the memory of this process, with a size limit for all sessions together."""
+"""Keep documents of sessions, such as stored responses and changed endpoints, in memory, up to a total size.
+
+``StorageLimits`` are those of every kind of store.
+"""
 
 from __future__ import annotations
 

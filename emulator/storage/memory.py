@@ -1,4 +1,4 @@
-"""Default store, in the memory of a single process."""
+"""Default store: counters, quotas and documents in the memory of a single process."""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence

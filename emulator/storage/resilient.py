@@ -1,4 +1,7 @@
-"""Store wrapper for an unreachable remote store: refuse calls, or fall back to the memory of this process."""
+"""Wrapper of a remote store that may be unreachable: refuse calls, or fall back to the memory of this process.
+
+``--state-loss`` chooses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Classes of the calls that a command makes, and which earlier calls each of them needs."""
+"""Group the calls that a command under test makes into classes of like ones; a sweep tries each fault once a class.
+
+A class also has the earlier calls that its sample needs, whose answers gave an id that it bears.
+"""
 
 from __future__ import annotations
 

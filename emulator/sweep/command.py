@@ -1,4 +1,7 @@
-"""Run a command with the URLs of a session in its environment."""
+"""Run the command under test of ``emulator sweep``, with the URLs of one session in its environment.
+
+A command that hangs is ended after a time limit, with the processes that it started.
+"""
 
 from __future__ import annotations
 

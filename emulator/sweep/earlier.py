@@ -1,4 +1,4 @@
-"""Outcomes of earlier sweeps, and whether they still hold."""
+"""Read the report of an earlier sweep, and decide which of its outcomes still hold after changes of calls or files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Plan of a sweep: which cells share a run, and which runs the outcomes of others make needless.
+"""Plan a sweep: which cells share one run of the command, and which runs the outcomes of others make unnecessary.
 
-``list_cells`` in ``cells.py`` lists the cells of a class.
+A cell is a class of calls, a fault and its position; ``cells.py`` lists them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write the outcome of a sweep as Markdown, JSON, JUnit XML, SARIF, and as one scenario for each failure."""
+"""Write the outcomes of a sweep as Markdown, JSON, JUnit XML, SARIF, and as one scenario for each failure."""
 
 from __future__ import annotations
 

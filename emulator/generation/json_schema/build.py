@@ -1,6 +1,7 @@
-"""Build an instance of a JSON Schema.
+"""Build an instance of a JSON Schema, by search.
 
-The schema is narrowed until no choice is left, a value is written from it, and the value is validated.
+The schema is narrowed until no choice is left, a value is written from it, and the value is validated. Where that fails
+the next choice is tried.
 """
 
 from __future__ import annotations

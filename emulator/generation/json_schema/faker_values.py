@@ -1,4 +1,7 @@
-"""Faker instance for generated values, in a module of its own because the import takes about 100 ms."""
+"""Faker instance of each thread, from which ``values.py`` draws names, addresses and the like.
+
+It has a module of its own because its import takes about 100 ms: it is loaded when first needed, in the worker thread.
+"""
 
 from threading import local
 

@@ -1,4 +1,4 @@
-"""Minimum nesting depth of the instances of a schema, used to choose branches that end recursion."""
+"""Compute the least nesting depth of a schema's instances, by which the builder chooses branches that end recursion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Negate a schema: build schemas with instances that are no instances of the original."""
+"""Negate a schema: build schemas whose instances are no instances of the original.
+
+The builder needs them for keywords such as ``not`` and ``oneOf``, and ``generate_invalid`` to break one keyword.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate objects that satisfy schemas of names, member counts and values."""
+"""Generate a JSON object of a shape: its required, its optional and, up to the least number, further members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Shape of a value: all its constraints, after the schemas that apply to it are merged."""
+"""``Shape``: all constraints on one value, after the schemas that apply to it are merged.
+
+It has also the modes of generation (typical, minimal, …), and ``Solver``, by which arrays and objects build their
+parts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Find the subschemas of a JSON Schema, and check that keywords have values of the right kind.
+"""List the subschemas of a JSON Schema, and check that its keywords have values of the right kind.
+
+A schema may refer to the schema of schemas by its URL; ``META_SCHEMA`` stands for it.
 
 Source: the validation vocabularies of JSON Schema drafts 3 to 2020-12.
 """

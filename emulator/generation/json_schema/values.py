@@ -1,4 +1,4 @@
-"""Generate realistic values from the names of properties."""
+"""Generate realistic strings and numbers by the name of a property (``billingCity`` → a city) or by ``format``."""
 
 from __future__ import annotations
 

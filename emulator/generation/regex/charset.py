@@ -1,6 +1,6 @@
-"""Sets of characters as sorted ranges of code points, and the classes ECMA 262 names.
+r"""Sets of characters as sorted ranges of code points, and the classes that ECMA 262 names (``\d``, ``\w``, ``\p{L}``).
 
-Source: ECMA-262, 22.2.2 (CharacterClassEscape): ``\\d`` and ``\\w`` are ASCII, ``\\s`` is not.
+Source: ECMA-262, 22.2.2 (CharacterClassEscape): ``\d`` and ``\w`` are ASCII, ``\s`` is not.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""Parse regular expressions as ECMA 262 defines them into a tree."""
+"""Parse regular expressions of ECMA 262, as in ``pattern`` of JSON Schema, into a tree to match and to generate from.
+
+``scenario/regex_syntax.py`` parses those of scenarios, which have RE2's syntax.
+"""
 
 from __future__ import annotations
 

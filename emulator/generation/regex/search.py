@@ -1,4 +1,4 @@
-"""Search for a text that matches several patterns, avoids others, and has a bounded length."""
+"""Search for a text that matches several patterns, avoids others, and has a bounded length, for JSON Schema strings."""
 
 from __future__ import annotations
 

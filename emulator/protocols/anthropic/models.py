@@ -1,4 +1,7 @@
-"""Build the list of models of Anthropic's API. Source: the package ``anthropic``, ``types/model_info.py``."""
+"""Build the model list of Anthropic's API, which Azure and Databricks have.
+
+Source: the package ``anthropic``, ``types/model_info.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Validate and parse a request of the Messages API.
+"""Validate and parse a request of Anthropic's Messages API, for Azure and Databricks.
 
-Source: docs.anthropic.com, "Messages"; error texts as the service and its pydantic models word them, those of
-single fields unverified.
+Source: docs.anthropic.com, "Messages"; error texts as the service and its pydantic models word them, those of single
+fields unverified.
 """
 
 from __future__ import annotations

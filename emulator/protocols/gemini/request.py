@@ -1,4 +1,4 @@
-"""Parse a request of the Gemini API: its fields, its messages and its schemas."""
+"""Validate and parse a request of the Gemini API: fields, contents, tools, sampling and schemas; Databricks has it."""
 
 from __future__ import annotations
 

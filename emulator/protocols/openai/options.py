@@ -1,7 +1,7 @@
-"""Remember the parsed options of chats: all members of the body except ``messages``.
+"""Remember the parsed options of chats, so that a vendor validates equal ones once.
 
-Most requests have the options of an earlier one, so a vendor validates and parses them once. Messages that are plain
-texts are valid for every vendor. Any other request passes the vendor's validation, in the vendor's order of errors.
+Options are all members of the body except ``messages``. Messages that are plain texts are valid for every vendor. Any
+other request passes the vendor's validation, in the vendor's order of errors.
 """
 
 from __future__ import annotations

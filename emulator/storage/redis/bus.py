@@ -1,4 +1,4 @@
-"""Cluster bus on a Redis server, with an inbox list for each replica."""
+"""Bus over which replicas exchange changes and replies: a Redis server with an inbox list for each replica."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pipelined Redis connection: replies come back in the order of the commands."""
+"""One pipelined Redis connection: commands are sent without waiting, replies come back in their order."""
 
 from __future__ import annotations
 
