@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,14 +13,14 @@ from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request
 from emulator.core.plan import Plan
-from emulator.core.vendor import AnyVendor
+from emulator.core.vendor import AnyVendor, Vendors
 from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
 from emulator.recording.canonical import CanonicalRequest
-from emulator.recording.exchange import Exchange
+from emulator.recording.exchange import Exchange, parse_named_exchanges
 from emulator.recording.redact import Secrets, redact_headers, redact_whole
-from emulator.recording.replay import Recorded, Recording, build_response, choose, parse_exchanges
+from emulator.recording.replay import Recorded, Recording, build_response, choose
 from emulator.scenario.matching import Match
 from emulator.scenario.models import FixedUsage, Replay, ReplayTiming, ReplyOutcome, TimingScale
 
@@ -46,8 +46,27 @@ class Resolver:
 
 
 @lru_cache(maxsize=32)
-def _read_recording(texts: tuple[str, ...], vendor: AnyVendor, counting: tuple[str, ...]) -> Recording:
-    return Recording(parse_exchanges(texts), vendor.name, Resolver(vendor), counting)
+def load_recording(texts: tuple[str, ...], vendor: AnyVendor, counting: tuple[str, ...]) -> Recording:
+    """Load the exchanges of a vendor, ready to be replayed; ``counting``: parts of a request that count."""
+    recording = Recording(parse_named_exchanges(texts), vendor.name, Resolver(vendor), counting)
+    recording.prepare()
+    return recording
+
+
+def list_recorded(settings: Replay, served: Iterable[str]) -> list[str]:
+    """Return the served vendors of which something is recorded.
+
+    Raises:
+        ExchangeError: an exchange is malformed.
+    """
+    recorded = {exchange.vendor for exchange in parse_named_exchanges(settings.exchanges or ())}
+    return [name for name in served if name in recorded]
+
+
+def read_ahead(settings: Replay, vendors: Vendors) -> None:
+    """Read the exchanges of every vendor, so that no first request waits for that."""
+    for name in list_recorded(settings, vendors):
+        load_recording(settings.exchanges or (), vendors[name], tuple(settings.match))
 
 
 class Replayer:
@@ -57,7 +76,7 @@ class Replayer:
         self._vendor = vendor
         self._settings = settings
         self._emulator = emulator
-        self._recording = _read_recording(settings.exchanges or (), vendor, tuple(settings.match))
+        self._recording = load_recording(settings.exchanges or (), vendor, tuple(settings.match))
 
     async def find(self, context: RequestContext) -> Recorded | None:
         """Return the exchange that answers a request; equal requests get theirs in order."""

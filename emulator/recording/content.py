@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from emulator.core.http import Mark
 from emulator.core.json import JSON, Object, parse_json
@@ -14,19 +15,22 @@ _COUNTS = (
     ("prompt_tokens", ("prompt_tokens", "input_tokens", "prefill_tokens", "promptTokenCount")),
     ("completion_tokens", ("completion_tokens", "output_tokens", "generated_tokens", "candidatesTokenCount")),
 )
+NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class EventContent:
+class EventContent(NamedTuple):
     """Content of one event: the text it adds, its counts, and its role."""
 
     text: str
-    counts: dict[str, int]
+    counts: Mapping[str, int]
     mark: Mark
 
 
 def split_events(data: bytes) -> list[bytes]:
     """Split a stream after the empty line of each event; joined, the parts are the stream."""
+    if b"\r" not in data:  # ten times as fast as the expression
+        *whole, rest = data.split(b"\n\n")
+        return [*[part + b"\n\n" for part in whole], *([rest] if rest else [])]
     parts, at = [], 0
     for found in _EVENT_END.finditer(data):
         parts.append(data[at : found.end()])
@@ -36,22 +40,30 @@ def split_events(data: bytes) -> list[bytes]:
 
 def read_event(event: bytes) -> EventContent:
     """Return the content of one event of a stream."""
-    text, counts, mark = "", dict[str, int](), Mark.PLAIN
+    text, counts, mark = "", NO_COUNTS, Mark.PLAIN
     for line in event.splitlines():
         payload = line[5:].strip() if line.startswith(b"data:") else line.strip()
         if payload == b"[DONE]":
             mark |= Mark.DONE
-        if payload[:1] != b"{":
-            continue
-        try:
-            value = parse_json(payload)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
+        value = _parse_object(payload) if payload[:1] == b"{" else None
+        if value:
             text += _read_text(value)
-            counts |= read_counts(value)
-            mark |= (Mark.USAGE if _has_usage(value) else Mark.PLAIN) | (Mark.FINISH if _is_last(value) else Mark.PLAIN)
+            if b"oken" in payload or b"\\u" in payload:  # of every name of a count; most events have none
+                counts = {**counts, **read_counts(value)}
+            if _has_usage(value):  # to join two enum members takes a microsecond
+                mark |= Mark.USAGE
+            if _is_last(value):
+                mark |= Mark.FINISH
     return EventContent(text, counts, mark)
+
+
+def _parse_object(payload: bytes) -> Object:
+    """Parse a JSON object; return an empty one in place of anything else."""
+    try:
+        value = parse_json(payload)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def read_whole(body: bytes) -> EventContent:
@@ -59,11 +71,11 @@ def read_whole(body: bytes) -> EventContent:
     try:
         value = parse_json(body)
     except ValueError:
-        return EventContent("", {}, Mark.PLAIN)
+        return EventContent("", NO_COUNTS, Mark.PLAIN)
     if isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, dict):
-        return EventContent("", {}, Mark.PLAIN)
+        return EventContent("", NO_COUNTS, Mark.PLAIN)
     return EventContent(_read_text(value), read_counts(value), Mark.PLAIN)
 
 

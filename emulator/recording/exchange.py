@@ -12,6 +12,7 @@ from os import strerror
 from pathlib import Path
 from typing import Literal, get_args
 
+from emulator.core.cache import Cache
 from emulator.core.http import Headers
 
 SUFFIX = ".exchange"
@@ -190,19 +191,24 @@ def _format_base64(line: bytes) -> Iterator[str]:
 _SECTION = re.compile(r"=== (request body|request|response|framing|write|end)(?: ([a-z ]+?))??(?: after ([0-9.]+))?")
 
 
-def parse_exchange(text: str, source: str = "<string>") -> Exchange:
-    """Parse the text of an exchange file; lengths follow from what the file holds.
+_MAX_PARSED = 32
+_PARSED: Cache[tuple[str, ...], tuple[Exchange, ...]] = Cache()
+
+
+def parse_exchange(text: str, source: str = "<string>", line: int = 1) -> Exchange:
+    """Parse the text of an exchange, which begins at a line of its file; lengths follow from what the file holds.
 
     Raises:
         ExchangeError: a line does not fit.
     """
-    return _Parser(text, source).parse()
+    return _Parser(text, source, line).parse()
 
 
 class _Parser:
-    """Parser of one file."""
+    """Parser of one exchange."""
 
-    def __init__(self, text: str, source: str) -> None:
+    def __init__(self, text: str, source: str, line: int) -> None:
+        self._first = line - 1
         self._lines = text.replace("\r\n", "\n").split("\n")
         self._at = 0
         self._source = source
@@ -312,7 +318,7 @@ class _Parser:
             raise self._fail(f"expected a time such as 2026-01-31T12:00:00Z, not {text!r}") from None
 
     def _fail(self, reason: str) -> ExchangeError:
-        return ExchangeError(f"{self._source}:{min(self._at, len(self._lines))}: {reason}")
+        return ExchangeError(f"{self._source}:{self._first + min(self._at, len(self._lines))}: {reason}")
 
 
 def parse_exchanges(text: str, source: str = "<string>") -> list[Exchange]:
@@ -321,13 +327,38 @@ def parse_exchanges(text: str, source: str = "<string>") -> list[Exchange]:
     Raises:
         ExchangeError: a line does not fit.
     """
-    return [parse_exchange(part, source) for part in split_exchanges(text)]
+    return [parse_exchange(part, source, line) for line, part in split_exchanges(text)]
 
 
-def split_exchanges(text: str) -> list[str]:
-    """Return the texts of the exchanges in a file."""
+def split_exchanges(text: str) -> Iterator[tuple[int, str]]:
+    """Yield first line and text of each exchange in a file."""
     parts = re.split(r"(?m)^(?=exchange \d+$)", text)
-    return [*filter(str.strip, parts)] or parts
+    line = 1
+    for part in parts:
+        if part.strip() or len(parts) == 1:
+            yield line, part
+        line += part.count("\n")
+
+
+def parse_named_exchanges(texts: tuple[str, ...]) -> tuple[Exchange, ...]:
+    """Parse the exchanges of a scenario, each a line with the name of its file, then its text.
+
+    Raises:
+        ExchangeError: one is malformed.
+    """
+    found = _PARSED.get(texts)
+    if found is None:
+        parts = [text.partition("\n") for text in texts]
+        found = tuple([parse_exchange(text, name) for name, _, text in parts])
+        remember_exchanges(texts, found)
+    return found
+
+
+def remember_exchanges(texts: tuple[str, ...], exchanges: tuple[Exchange, ...]) -> None:
+    """Keep the exchanges of a scenario, which :func:`parse_named_exchanges` then returns."""
+    if len(_PARSED) >= _MAX_PARSED:
+        _PARSED.pop(next(iter(_PARSED)), None)
+    _PARSED[texts] = exchanges
 
 
 def list_files(folder: Path) -> list[Path]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 from math import inf
 from pathlib import PurePath
 from typing import NamedTuple
@@ -17,13 +18,14 @@ from emulator.core.json import parse_json
 from emulator.core.requests import Task
 from emulator.recording.canonical import CanonicalRequest, canonicalize, describe_miss
 from emulator.recording.content import EventContent, read_event, read_whole, split_events
-from emulator.recording.exchange import Exchange, parse_exchange
+from emulator.recording.exchange import Exchange
 
 Resolve = Callable[[str, str], tuple[str, str]]
 """Function from method and path to the operation and the model that the path names."""
 
 _OWN_HEADER = "x-emulator-"
 _ALWAYS_DROPPED = frozenset({"content-encoding", "trailer"})
+_MAX_PREPARED = 64 * 1024**2  # bytes of bodies; their pieces take three times as much
 _TASKS: tuple[tuple[str, Task], ...] = (("embeddings", "embeddings"), ("rerank", "rerank"))
 
 
@@ -42,7 +44,7 @@ class Recorded:
     @cached_property
     def pieces(self) -> Sequence[Piece]:
         """Parts of the response body."""
-        return tuple(_mark_pieces(_cut_writes(self.exchange), self.said))
+        return tuple(_cut_writes(self.exchange, self.said))
 
 
 class Piece(NamedTuple):
@@ -59,16 +61,6 @@ class Piece(NamedTuple):
     is_flushed: bool
     spoken: int = 0
     mark: Mark = Mark.PLAIN
-
-
-@lru_cache(maxsize=32)
-def parse_exchanges(texts: tuple[str, ...]) -> tuple[Exchange, ...]:
-    """Parse exchanges, which a scenario holds as texts; in the order of their numbers.
-
-    Raises:
-        ExchangeError: one is malformed.
-    """
-    return tuple(parse_exchange(text.partition("\n")[2], text.partition("\n")[0]) for text in texts)
 
 
 class Recording:
@@ -90,6 +82,15 @@ class Recording:
                 recorded = Recorded(exchange, canonical)
                 self._recorded.append(recorded)
                 self._by_key.setdefault(canonical.key(self._counting), []).append(recorded)
+
+    def prepare(self) -> None:
+        """Read what the responses say, so that a first replay delays no other stream; up to a size of bodies."""
+        left = _MAX_PREPARED
+        for recorded in self._recorded:
+            left -= sum(len(write.data) for write in recorded.exchange.writes)
+            if left < 0:
+                return
+            _ = recorded.pieces
 
     @property
     def calls(self) -> Sequence[Recorded]:
@@ -215,29 +216,28 @@ def _find_ending(exchange: Exchange) -> tuple[CloseMode, float]:
     return modes[exchange.ending], exchange.ended
 
 
-def _cut_writes(exchange: Exchange) -> list[Piece]:
-    """Return the writes in pieces of one event each."""
-    pieces: list[Piece] = []
+def _cut_writes(exchange: Exchange, said: Said) -> Iterator[Piece]:
+    """Yield the writes in pieces of one event each; an event may begin in one write and end in a later one."""
+    if not exchange.is_streamed:
+        last = len(exchange.writes)
+        for number, write in enumerate(exchange.writes, 1):
+            is_end = number == last
+            yield Piece(write.offset, write.data, is_end, True, int(is_end and bool(said.text)))
+        return
+    events = split_events(exchange.body)
+    ends = [*accumulate(map(len, events)), inf]
+    number = spoken = at = 0
     for write in exchange.writes:
-        parts = split_events(write.data) if exchange.is_streamed else [write.data]
-        for number, part in enumerate(parts, 1):
-            is_end = exchange.is_streamed and part.endswith((b"\n\n", b"\r\n\r\n"))
-            pieces.append(Piece(write.offset, part, is_end, number == len(parts)))
-    if pieces and not exchange.is_streamed:
-        pieces[-1] = pieces[-1]._replace(is_end=True)
-    return pieces
-
-
-def _mark_pieces(pieces: Iterable[Piece], said: Said) -> Iterator[Piece]:
-    """Yield the pieces with the role of the event that each ends, and the number of events with text."""
-    number = spoken = 0
-    for piece in pieces:
-        mark = Mark.PLAIN
-        if piece.is_end and number < len(said.events):
-            spoken += bool(said.events[number].text)
-            mark = said.events[number].mark
-            number += 1
-        yield piece._replace(spoken=spoken, mark=mark)
+        start, stop = at, at + len(write.data)
+        while at < stop:
+            end = int(min(ends[number], stop))
+            mark, is_end = Mark.PLAIN, end == ends[number] and events[number].endswith((b"\n\n", b"\r\n\r\n"))
+            if is_end:
+                spoken += bool(said.events[number].text)
+                mark = said.events[number].mark
+            yield Piece(write.offset, write.data[at - start : end - start], is_end, end == stop, spoken, mark)
+            number += end == ends[number]
+            at = end
 
 
 def find_models(exchanges: Sequence[Exchange], vendor: str, resolve: Resolve) -> dict[str, Task]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -74,7 +74,7 @@ class _File:
 
     def __init__(self, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
         self._path = path
-        self._exchange = exchange
+        self._exchange = replace(exchange)  # it is redacted in place
         self._is_stream = is_stream
         self._secrets = Secrets()
         self._waiting: list[Write] = []

@@ -126,10 +126,17 @@ class ScenarioBuilder:
             started=started,
         )
         hints = Suggestions(self.vendors, served, self.urls)
-        planes = self._find_extra_listeners(served, scenario)
-        apps = Apps(served, lambda name, apps: self._create_handler(name, scenario, emulator, hints, apps), planes)
+        apps = self._list_handlers(served, scenario, emulator, hints)
         keys = build_credential_map((key.token, key.principal) for key in scenario.keys or ())
         return ActiveScenario(loaded, emulator, apps, keys, hints, namespace, epoch)
+
+    def _list_handlers(self, served: Sequence[str], scenario: Scenario, emulator: Emulator, hints: Suggestions) -> Apps:
+        """Return the handlers of the served vendors; those that replay recorded responses are created now."""
+        planes = self._find_extra_listeners(served, scenario)
+        apps = Apps(served, lambda name, apps: self._create_handler(name, scenario, emulator, hints, apps), planes)
+        for name in _list_recorded(scenario, served):
+            _ = apps[name]  # a first request would wait until the recording is read
+        return apps
 
     def _find_extra_listeners(self, served: Sequence[str], scenario: Scenario) -> Mapping[str, int]:
         """Return the port of each extra listener the scenario configures, by ``vendor.listener``."""
@@ -166,6 +173,15 @@ class ScenarioBuilder:
             closing=self.closing,
             spans=self.spans,
         )
+
+
+def _list_recorded(scenario: Scenario, served: Sequence[str]) -> Sequence[str]:
+    """Return the served vendors that replay recorded responses."""
+    if scenario.replay is None:
+        return ()
+    from emulator.handler.replay import list_recorded  # not needed without a replay
+
+    return list_recorded(scenario.replay, served)
 
 
 def _restrict(vendor: AnyVendor, plane: str, planes: Mapping[str, AnyPlane]) -> AnyVendor:

@@ -259,7 +259,12 @@ class Runtime:
             ScenarioError: with every mistake.
         """
         with adding_vendor_mistakes(self.vendors):
-            return load_text(text, "scenario")
+            loaded = load_text(text, "scenario")
+        if loaded.scenario.replay is not None:
+            from emulator.handler.replay import read_ahead  # not needed without a replay
+
+            read_ahead(loaded.scenario.replay, self.vendors)
+        return loaded
 
     def check(self, text: bytes) -> Sequence[Finding]:
         """Return mistakes and warnings of a scenario received by the control plane; changes nothing."""

@@ -190,9 +190,10 @@ def _list_recorded(vendor: AnyVendor, scenario: Scenario) -> Mapping[str, Task]:
     if scenario.replay is None:
         return {}
     from emulator.handler.replay import Resolver  # not needed without a replay
-    from emulator.recording.replay import find_models, parse_exchanges
+    from emulator.recording.exchange import parse_named_exchanges
+    from emulator.recording.replay import find_models
 
-    exchanges = parse_exchanges(scenario.replay.exchanges or ())
+    exchanges = parse_named_exchanges(scenario.replay.exchanges or ())
     return find_models(exchanges, vendor.name, Resolver(vendor))
 
 

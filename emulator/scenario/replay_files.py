@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from emulator.scenario.source import Document, explain
 
 GIVEN = ("<given>", "")  # in place of a file: the folder is named in code, not in a scenario's file
 _PATH: KeyPath = ("replay", "from")
+_EXCHANGES: KeyPath = ("replay", "exchanges")
 _SUFFIX = "*.exchange"
 _MAX_TEXT = 256 * 1024**2  # characters of all exchanges of a scenario
 
@@ -38,6 +39,8 @@ def read_replay_files(document: Document, *, sent: bool) -> ReplayFiles:
     """Read the exchanges of ``replay.from``; ``sent``: the scenario was sent as text, so there is no folder."""
     found = ReplayFiles()
     replay = document.data.get("replay") if isinstance(document.data, dict) else None
+    if isinstance(replay, dict) and isinstance(replay.get("exchanges"), list):
+        found.mistakes += _parse_texts(replay["exchanges"])
     name = replay.get("from") if isinstance(replay, dict) else None
     if not isinstance(name, str) or not name or "\0" in name:
         return found
@@ -55,6 +58,22 @@ def read_replay_files(document: Document, *, sent: bool) -> ReplayFiles:
     return found
 
 
+def _parse_texts(texts: Iterable[JSON]) -> Iterator[Mistake]:
+    """Parse the exchanges that a scenario holds as texts; yield the mistake of each malformed one."""
+    from emulator.recording.exchange import ExchangeError, parse_exchange, remember_exchanges  # rarely needed
+
+    kept, exchanges = [], []
+    for number, text in enumerate(texts):
+        if isinstance(text, str):
+            name, _, rest = text.partition("\n")
+            try:
+                exchanges.append(parse_exchange(rest, name))
+                kept.append(text)
+            except ExchangeError as error:
+                yield Mistake((*_EXCHANGES, number), str(error))
+    remember_exchanges(tuple(kept), tuple(exchanges))
+
+
 def _read(folder: Path, found: ReplayFiles, within: Path | None) -> None:
     """Read the exchanges of a folder; ``within``: the scenario's own, which a file of a scenario cannot leave.
 
@@ -62,7 +81,7 @@ def _read(folder: Path, found: ReplayFiles, within: Path | None) -> None:
         OSError: a file cannot be read.
         ValueError: a file is malformed, or they are too long.
     """
-    from emulator.recording.exchange import parse_exchange, split_exchanges  # not needed without a replay
+    from emulator.recording.exchange import parse_exchange, remember_exchanges, split_exchanges  # rarely needed
 
     _require_within(folder, within)
     if not folder.is_dir():
@@ -72,15 +91,16 @@ def _read(folder: Path, found: ReplayFiles, within: Path | None) -> None:
         raise ValueError(
             f"{escape(str(folder))}: a folder without recordings ({_SUFFIX}); `emulator record` makes them"
         )
-    texts = []
+    texts, exchanges = [], []
     for file in files:
         _require_within(file, within)
-        for text in split_exchanges(file.read_text(encoding="utf-8")):
-            parse_exchange(text, str(file))
+        for line, text in split_exchanges(file.read_text(encoding="utf-8")):
+            exchanges.append(parse_exchange(text, str(file), line))
             texts.append(f"{file.name}\n{text}")
     if sum(map(len, texts)) > _MAX_TEXT:
         raise ValueError(f"the exchanges have more than {_MAX_TEXT // 1024**2} Mi characters")
     found.texts, found.files = tuple(texts), files
+    remember_exchanges(found.texts, tuple(exchanges))
 
 
 def _require_within(path: Path, within: Path | None) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.recording.exchange import Exchange, ExchangeError, Write, format_exchange, parse_exchange
+from emulator.recording.exchange import Exchange, ExchangeError, Write, format_exchange, parse_exchange, parse_exchanges
 from tests.tools.docs.blocks import find_blocks
 
 WHOLE = Exchange(
@@ -93,3 +93,12 @@ def test_mistake_is_located(before: str, after: str, message: str) -> None:
     with pytest.raises(ExchangeError) as caught:
         parse_exchange(format_exchange(WHOLE).replace(before, after, 1), "x")
     assert message in str(caught.value)
+
+
+def test_mistake_counts_lines_of_its_file() -> None:
+    whole = format_exchange(WHOLE)
+    text = f"\n{whole}\n{whole.replace('framing chunked', 'framing big')}"
+    line = text[: text.index("framing big")].count("\n") + 1
+    with pytest.raises(ExchangeError, match=f"^x:{line}: framing is "):
+        parse_exchanges(text, "x")
+    assert parse_exchanges(f"\n{whole}\n{whole}", "x") == [WHOLE, WHOLE]

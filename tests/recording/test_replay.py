@@ -1,6 +1,7 @@
 """Recorded exchanges as answers."""
 
 import asyncio
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -11,10 +12,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from emulator.core.http import Mark
 from emulator.handler.forward import Forwarding
+from emulator.handler.replay import load_recording
+from emulator.recording.canonical import canonicalize
 from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
+from emulator.recording.replay import Recorded
 from emulator.scenario.load import load_scenario
 from emulator.scenario.parsed import ScenarioError
+from emulator.vendors import VENDORS
 from tests.conftest import Start, running
 from tests.http_client import Running
 from tests.recording.servers import recording
@@ -288,6 +294,8 @@ async def test_masked_credentials_match_real_ones(start: Start) -> None:
         ("replay: {from: /etc}", "expected a folder in the scenario's folder or below it"),
         ("replay: {from: linked}", "expected a folder in the scenario's folder or below it"),
         ("replay: {}", "expected either from or exchanges"),
+        ("replay: {from: several}", f"several/a.exchange:{len(format_exchange(STREAM).splitlines()) + 1}: expected"),
+        ('replay: {exchanges: ["a\\nexchange 1\\nfoo"]}', "replay.exchanges[0]: a:2: expected `name: value`"),
         ("replay: {from: whole, timing: slow}", "timing"),
         ("strict: true\nunmatched: answer", "strict refuses unmatched calls"),
     ],
@@ -295,6 +303,8 @@ async def test_masked_credentials_match_real_ones(start: Start) -> None:
 def test_mistakes_in_a_replay_are_located(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "a.exchange").write_text("no exchange")
+    (tmp_path / "several").mkdir()
+    (tmp_path / "several" / "a.exchange").write_text(f"{format_exchange(STREAM)}exchange 2\n")
     (tmp_path / "whole").mkdir()
     (tmp_path / "whole" / "0001.exchange").write_text(format_exchange(STREAM))
     (tmp_path / "empty").mkdir()
@@ -340,3 +350,29 @@ async def test_unmatched_calls_go_to_the_service_and_are_recorded(start: Start, 
             assert (entry.status, entry.whole) == (200, True)
             await forwarding.close()
         assert len(load_folder(tmp_path)) == kept
+
+
+async def test_recording_is_read_before_the_first_request(start: Start) -> None:
+    server = await start(write_scenario("", STREAM, say("a")))
+    replay = server.built.runtime.active.loaded.scenario.replay
+    assert replay is not None
+    before = load_recording.cache_info()
+    replayed = load_recording(replay.exchanges or (), VENDORS["databricks"], replay.match)
+    assert load_recording.cache_info() == before._replace(hits=before.hits + 1)
+    assert [each.__dict__.keys() >= {"said", "pieces"} for each in replayed.calls] == [True, True]
+
+
+@pytest.mark.parametrize("cuts", [[], [3], [20, 21, 22], list(range(1, 300, 7)), list(range(300))])
+def test_event_ends_where_its_last_byte_is(cuts: list[int]) -> None:
+    body = STREAM.body
+    places = [0, *(cut for cut in cuts if cut < len(body)), len(body)]
+    writes = tuple(Write(0.1, body[one:two]) for one, two in itertools.pairwise(places))
+    asked = canonicalize("", "", b"")
+    pieces = Recorded(replace(STREAM, writes=writes), asked).pieces
+    assert b"".join(piece.data for piece in pieces) == body
+    assert [(piece.mark, piece.spoken) for piece in pieces if piece.is_end] == [
+        (Mark.PLAIN, 1),
+        (Mark.FINISH, 2),
+        (Mark.USAGE, 2),
+    ]
+    assert sum(piece.is_flushed for piece in pieces) == sum(bool(write.data) for write in writes)
