@@ -649,9 +649,10 @@ def _run_env(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _run_ca(options: argparse.Namespace, settings: Settings) -> int:
-    from emulator.cli.ca import print_authority
+    """Print the path of the local authority's certificate; create the authority if there is none."""
+    from emulator.http.tls import open_authority
 
-    print_authority(settings)
+    print(open_authority(settings).path)
     return 0
 
 
