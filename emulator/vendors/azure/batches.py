@@ -18,13 +18,12 @@ from emulator.core.vendor import Answers, Change, InnerRequest, Write
 from emulator.vendors.azure.batch_results import build_state
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
-from emulator.vendors.azure.documents import find_owned
+from emulator.vendors.azure.documents import find_owned, find_upload, read_content
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.management.models import answer
-from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
-from emulator.vendors.azure.uploads import find_upload, read_content
 
 MAX_LINES = 1000
 _WINDOW = 24 * 3600  # seconds

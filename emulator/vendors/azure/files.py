@@ -14,14 +14,14 @@ from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
 from emulator.encoding.multipart import Form
 from emulator.vendors.azure.batch_results import list_results
+from emulator.vendors.azure.documents import read_content
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.forms import read_form
 from emulator.vendors.azure.headers import echo_request_id, gateway_headers
 from emulator.vendors.azure.management.models import answer
-from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
-from emulator.vendors.azure.uploads import read_content
 from emulator.vendors.azure.vector_stores.contents import list_declared
 
 PURPOSES = ("assistants", "batch", "fine-tune", "vision", "user_data", "evals")

@@ -16,7 +16,7 @@ from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
-from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, classify_url

@@ -18,8 +18,8 @@ from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.management.models import answer
-from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.members import build_refusal
+from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.responses.input import identify, list_items, parse_items

@@ -13,7 +13,7 @@ from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import JSON_TYPE, STREAM_TYPE, echo_request_id, gateway_headers
-from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.responses.replay import replay_stream

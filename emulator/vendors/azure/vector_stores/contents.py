@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from emulator.core.http import Request
 from emulator.core.json import Object, as_integer, as_object, as_text
 from emulator.core.rng import derive_key, draw_hex
-from emulator.vendors.azure.documents import find_owned
+from emulator.vendors.azure.documents import find_owned, read_content
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.uploads import read_content
 from emulator.vendors.azure.vector_stores.search import MAX_TEXT, Source
 
 _UNREAD = frozenset({"doc", "docx", "pdf", "pptx"})

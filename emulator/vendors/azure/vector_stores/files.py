@@ -18,7 +18,7 @@ from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.decoder import WireModel
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.management.models import answer
-from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.vector_stores.contents import build_source

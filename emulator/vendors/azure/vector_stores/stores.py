@@ -20,14 +20,13 @@ from emulator.core.vendor import Change, Write
 from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import Integer, WireModel, parse_body, validate
-from emulator.vendors.azure.documents import find_owned
+from emulator.vendors.azure.documents import find_owned, find_upload, read_content
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.management.models import answer
-from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.members import build_refusal
+from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
-from emulator.vendors.azure.uploads import find_upload, read_content
 from emulator.vendors.azure.vector_stores.contents import AUTO, build_source, find_error, list_declared_files
 from emulator.vendors.azure.vector_stores.search import Hit, Source, find_hits
 
