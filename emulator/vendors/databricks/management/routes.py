@@ -10,7 +10,7 @@ from collections.abc import Callable
 from emulator.core.http import Request
 from emulator.core.vendor import Parsed
 from emulator.vendors.databricks import gateway_routes
-from emulator.vendors.databricks.management import changes, details, discovery, endpoints, permissions, updates
+from emulator.vendors.databricks.management import changes, discovery, endpoints, permissions, updates
 from emulator.vendors.databricks.metrics import show_metrics
 from emulator.vendors.databricks.profile import DatabricksService
 
@@ -30,7 +30,7 @@ MANAGEMENT: tuple[tuple[str, str, Callable[[Request, DatabricksService], Parsed]
     ("POST", f"{_API}/pt", changes.create_endpoint),
     ("PUT", f"{_API}/pt/{{name}}/config", changes.update_provisioned),
     ("GET", f"{_API}:foundation-models", endpoints.list_foundation_models),
-    ("GET", f"{_API}/get-model-optimization-info/{{model}}/{{version}}", details.show_optimization),
+    ("GET", f"{_API}/get-model-optimization-info/{{model}}/{{version}}", endpoints.show_optimization),
     ("GET", _NAMED, endpoints.get_endpoint),
     ("DELETE", _NAMED, changes.delete_endpoint),
     ("PUT", f"{_NAMED}/config", changes.update_config),
@@ -42,9 +42,9 @@ MANAGEMENT: tuple[tuple[str, str, Callable[[Request, DatabricksService], Parsed]
     ("PATCH", f"{_NAMED}/notifications", updates.patch_notifications),
     ("PATCH", f"{_NAMED}/telemetry-config", updates.patch_telemetry),
     ("GET", f"{_NAMED}/metrics", show_metrics),
-    ("GET", f"{_NAMED}/openapi", details.show_openapi),
-    ("GET", f"{_SERVED}/build-logs", details.show_build_logs),
-    ("GET", f"{_SERVED}/logs", details.show_logs),
+    ("GET", f"{_NAMED}/openapi", endpoints.show_openapi),
+    ("GET", f"{_SERVED}/build-logs", endpoints.show_build_logs),
+    ("GET", f"{_SERVED}/logs", endpoints.show_logs),
     ("GET", _ACCESS, permissions.show_permissions),
     ("PUT", _ACCESS, permissions.set_permissions),
     ("PATCH", _ACCESS, permissions.update_permissions),
