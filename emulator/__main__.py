@@ -1,4 +1,4 @@
-"""``python -m emulator``."""
+"""Run the command line by ``python -m emulator``."""
 
 import sys
 

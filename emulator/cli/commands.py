@@ -1,4 +1,7 @@
-"""Parser and dispatch of all verbs; a verb imports its modules when it runs, so that ``--help`` is fast."""
+"""Command-line parser, and the dispatch of each verb to its module.
+
+A verb imports its module when it runs, so that ``--help`` is fast.
+"""
 
 import argparse
 import errno

@@ -1,4 +1,4 @@
-"""``emulator coverage``: which errors and faults the calls of tests met."""
+"""``emulator coverage``: print which errors and faults the calls of test runs met."""
 
 from collections.abc import Sequence
 from pathlib import Path

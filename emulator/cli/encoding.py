@@ -1,4 +1,7 @@
-"""Encoding of what commands read and print: UTF-8 for other programs, and on a terminal no character that fails."""
+"""Set the encoding of what commands print, and decode the JSON files that they read.
+
+Other programs get UTF-8; a terminal gets escapes for characters that its encoding lacks.
+"""
 
 from __future__ import annotations
 

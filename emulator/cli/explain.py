@@ -1,4 +1,4 @@
-"""``emulator explain``: print which rule matches a request, reason earlier rules do not, and the random draws."""
+"""``emulator explain``: print which rule matches a request, why earlier rules do not, and the random draws."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Validate and list the files and folders given to a command."""
+"""Validate and list the files and folders given to a command, and read the port file of a running emulator."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""``emulator health``: check whether a running emulator is ready."""
+"""``emulator health``: ask a running emulator whether it is ready."""
 
 import sys
 import urllib.error

@@ -1,4 +1,4 @@
-"""``emulator import``: recordings and fixtures of other tools, as exchanges and rules."""
+"""``emulator import``: convert recordings and fixtures of other tools to exchanges and rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that the parser offers as choices, apart from the modules they belong to, which are slow to import."""
+"""Names that flags offer as choices; apart from the modules that define them, which are slow to import."""
 
 from emulator.vendors import VENDORS
 

@@ -1,4 +1,7 @@
-"""``emulator report``: write the calls of a running emulator as one standalone HTML page."""
+"""``emulator report``: write the calls of a running emulator as one standalone HTML page.
+
+``timeline`` and ``verdict`` connect by its :func:`open_client`, too.
+"""
 
 import ssl
 import sys

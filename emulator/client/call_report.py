@@ -1,4 +1,4 @@
-"""Format the calls of a failed test, one line each."""
+"""Format the calls of a failed test, one line each, for pytest's report."""
 
 from __future__ import annotations
 

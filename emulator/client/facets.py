@@ -1,4 +1,4 @@
-"""Types of what a test expects of a call, for editors and type checkers."""
+"""Types of the keyword arguments that select calls, as in ``assert_called(deployment="chat")``, for type checkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Implementation of each client method as a generator of requests; both clients run these."""
+"""Methods of both clients as generators, which yield requests to the control API and receive its responses.
+
+The synchronous and the asynchronous client differ only in how they send these requests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of failed verifications: expectation, number of requests, and the nearest ones field by field."""
+"""Format the messages of failed verifications: expectation, number of requests, the nearest ones field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare journal entries with the requests that a test expects, field by field."""
+"""Compare journal entries with the requests that a test expects (``/_emulator/verify``), field by field."""
 
 from __future__ import annotations
 

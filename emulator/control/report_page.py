@@ -1,4 +1,4 @@
-"""Render a run as one HTML page, the console with its data embedded, that opens from a file."""
+"""Render the calls of a run as one HTML page for a file: the console with its data embedded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convert the payload of a journal entry to response models; bodies as JSON, text or base64."""
+"""Convert request and response of a journal entry to response models; bodies as JSON, text or base64."""
 
 from __future__ import annotations
 

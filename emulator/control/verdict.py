@@ -1,4 +1,4 @@
-"""Judge the calls of a session by what its scenario expects of clients."""
+"""Judge the calls of a session by what its scenario expects of clients, and add up what they cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell how to install an extra of this package where it runs."""
+"""Build the message about a missing extra (``pip install``), with the command that installs it here."""
 
 from __future__ import annotations
 

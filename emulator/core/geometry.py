@@ -1,4 +1,7 @@
-"""Declared relations between the vectors of an embedding model."""
+"""What the vectors of an embedding model mean: declared cosines and rankings of texts, in normalized form.
+
+``scenario/geometry.py`` has the YAML models, ``generation/vectors.py`` builds the vectors.
+"""
 
 from __future__ import annotations
 

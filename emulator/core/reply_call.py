@@ -1,4 +1,4 @@
-"""What a function that is a reply is called with, and what it returns."""
+"""Types of a Python function that answers calls: its argument :class:`ReplyCall`, and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide whether text for a stream is coloured."""
+"""Decide whether text written to a stream is coloured."""
 
 import os
 from collections.abc import Mapping

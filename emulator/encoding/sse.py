@@ -1,4 +1,4 @@
-"""Encode server-sent events and JSON strings."""
+"""Encode server-sent events (SSE) and JSON strings."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Render streams of events that differ in one text from a template, many events at once."""
+"""Render streams whose events differ in one text, from a byte template and many events at once."""
 
 from __future__ import annotations
 

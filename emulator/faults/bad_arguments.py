@@ -1,4 +1,4 @@
-"""Fault ``bad_arguments``: a tool call with broken arguments."""
+"""Fault ``bad_arguments``: a tool call whose arguments are broken, as ``generation/broken_arguments.py`` does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``disconnect``: reset of the connection."""
+"""Fault ``disconnect``: the connection is reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``drop``: removal of fields."""
+"""Fault ``drop``: fields are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``empty_body``: response without a body."""
+"""Fault ``empty_body``: a response has no body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locate faults in the body by comparing the response before and after each of them."""
+"""Locate the positions of faults in a body, by comparing the response before and after each fault; for the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``hang``: response that never begins or never ends."""
+"""Fault ``hang``: a response never begins, or never ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fault ``late_error``: error after the response has begun."""
+"""Fault ``late_error``: an error arrives after the stream has begun."""
 
 from __future__ import annotations
 

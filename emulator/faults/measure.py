@@ -1,4 +1,4 @@
-"""Convert a vendor's response to a faultable one, which maps bytes to tokens.
+"""Convert a vendor's response to the form that faults edit, which maps bytes to tokens.
 
 Events of a stream carry their token counts. In a whole body the text of the tokens is searched in the strings of the
 vendor's text members.

@@ -1,4 +1,4 @@
-"""Fault ``reorder``: wrong order of events."""
+"""Fault ``reorder``: two events of a stream are swapped."""
 
 from __future__ import annotations
 

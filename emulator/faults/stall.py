@@ -1,4 +1,4 @@
-"""Fault ``stall``: pause within a response."""
+"""Fault ``stall``: a response pauses."""
 
 from __future__ import annotations
 

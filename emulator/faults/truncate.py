@@ -1,4 +1,4 @@
-"""Fault ``truncate``: response that ends too early without an error."""
+"""Fault ``truncate``: a response ends too early, as if it were complete."""
 
 from __future__ import annotations
 

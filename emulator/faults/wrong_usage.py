@@ -1,4 +1,4 @@
-"""Fault ``wrong_usage``: wrong token counts."""
+"""Fault ``wrong_usage``: token counts do not add up."""
 
 from __future__ import annotations
 

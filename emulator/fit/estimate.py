@@ -1,4 +1,7 @@
-"""Estimate the distributions of a trace, and choose among ours by the Bayesian information criterion."""
+"""Estimate latency distributions from measured times, and choose the one of the scenario language that fits best.
+
+The Bayesian information criterion chooses.
+"""
 
 from __future__ import annotations
 

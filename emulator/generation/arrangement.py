@@ -1,4 +1,7 @@
-"""Arrange declared texts: cosines that satisfy every declared relation, or the relations that contradict each other."""
+"""Find cosines between declared texts that satisfy every declared relation, or name relations that conflict.
+
+``vectors.py`` turns the cosines into embeddings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budget of steps and size for one generated instance; counting steps keeps the outcome deterministic."""
+"""Budget of steps and size for one generated JSON instance; counting steps keeps the outcome deterministic."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

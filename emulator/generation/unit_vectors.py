@@ -1,4 +1,4 @@
-"""Rotate vectors of integers and give them length 1, with the same bits on every machine.
+"""Rotate embeddings and give them length 1, with the same bits on every machine.
 
 All arithmetic is on integers that the types hold exactly, or correctly rounded.
 """

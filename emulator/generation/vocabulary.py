@@ -1,7 +1,7 @@
-"""Vocabulary of the tokenizers: pieces of text, most common first.
+"""Load the vocabulary of the generated tokenizers: pieces of text, most common first.
 
-They are ready-made, as ``tests.tools.vocabulary.make`` writes them, so a piece has the same rank, and so the
-same id, in every process.
+The file is ready-made by ``tests.tools.vocabulary.make``, so a piece has the same rank, and so the same id, in every
+process.
 """
 
 from collections.abc import Mapping, Sequence

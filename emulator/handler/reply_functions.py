@@ -1,4 +1,4 @@
-"""Python functions of a test that answer calls in place of a reply; only in the process of the test."""
+"""Call a test's Python functions, which answer in place of a rule's reply; only in the process of the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Bytes that the kernel holds until the client's machine has acknowledged them: a reset discards them."""
+"""Count the bytes of a connection that the client's machine has not acknowledged, which a reset would discard.
+
+``writer.py`` waits until there are none before it resets a connection.
+"""
 
 from __future__ import annotations
 

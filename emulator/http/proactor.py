@@ -1,4 +1,4 @@
-"""Differences of asyncio's Proactor loop, the default of Windows, from the selector loops of other systems."""
+"""Adapt connections to asyncio's Proactor loop, the default of Windows, where it differs from selector loops."""
 
 from __future__ import annotations
 

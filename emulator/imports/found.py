@@ -1,4 +1,4 @@
-"""What a file of another tool holds, and what of it cannot be carried over."""
+"""Result of an import: recorded calls, rules, and the list of what cannot be carried over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score documents against a query."""
+"""Score documents against a query, for the rerank routes of Azure and OpenVINO."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Shared parts of the Hugging Face text-generation-inference wire format."""
+"""Parts of the wire format of Hugging Face text-generation-inference that TGI and MindIE share."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Record modes of the pytest plugin, with vcrpy's names and meaning.
+"""Record modes of the pytest plugin (``--emulator-record``), with vcrpy's names and meaning.
 
 Source: vcrpy, ``docs/usage.rst``, "Record Modes".
 """

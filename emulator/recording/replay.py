@@ -1,4 +1,4 @@
-"""Replay: find the recorded exchange of a request, and build its response."""
+"""Find the recorded exchange that answers a request, and build its response."""
 
 from __future__ import annotations
 

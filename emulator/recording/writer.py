@@ -1,4 +1,4 @@
-"""Write exchanges to their files, redacted."""
+"""Write the files of exchanges part by part, redacted; in this process, or by ``process.py`` in another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load of the last minutes, of which charts begin with what was before the page was opened."""
+"""Sample the load of the last five minutes, with which the charts of the console begin."""
 
 from __future__ import annotations
 

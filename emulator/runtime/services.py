@@ -1,4 +1,4 @@
-"""Build the service of each vendor: settings, deployments, keys."""
+"""Build the service of each vendor for a scenario: settings, deployments, credentials."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

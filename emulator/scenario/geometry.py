@@ -1,4 +1,4 @@
-"""Models of what the vectors of a deployment mean."""
+"""Models of ``deployments[].embeddings``: which texts have near vectors, and which a query finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What outages do to quotas and deployments, which no rule says."""
+"""Effects of outages that no rule can express: quotas come back slowly, deployments are retired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Put the prices of a file into the scenario that names it."""
+"""Insert the prices of the file that ``prices`` of a scenario names; a mistake if the file cannot be read."""
 
 from __future__ import annotations
 

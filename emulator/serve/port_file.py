@@ -1,4 +1,4 @@
-"""Port file: the base URLs of a running server as JSON, for those that wait for its start."""
+"""Write the port file: the base URLs of a running server as JSON, for programs that wait for its start."""
 
 from __future__ import annotations
 

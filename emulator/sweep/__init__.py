@@ -1,1 +1,1 @@
-"""Run a test command once for each fault that its calls can meet, and tell how it came through."""
+"""Run a test command once for each fault that its calls can meet (``emulator sweep``), and report the outcomes."""

@@ -1,4 +1,4 @@
-"""Coverage of failures: which errors and faults the calls of a test suite met, and which rules were at stake.
+"""Coverage of failures: which errors and faults the calls of a test suite met, and which rules of verdicts applied.
 
 Only the pytest plugin and ``emulator coverage`` use this module; a sweep does not.
 """

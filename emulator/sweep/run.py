@@ -1,4 +1,4 @@
-"""Run a command with each cell in a session of its own, and name the outcomes."""
+"""Run the test command of a sweep once for each cell, in a session of its own, and classify the outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule about what a session spends."""
+"""Rule of verdicts: a client stops once its session's budget is spent."""
 
 from __future__ import annotations
 

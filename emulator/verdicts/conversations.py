@@ -1,4 +1,4 @@
-"""Rules about what of an answer goes into later requests."""
+"""Rules of verdicts about what later requests repeat: an incomplete answer, or a result of broken tool arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule finds."""
+"""Types of a verdict's rules and of their findings: a breach, or why a rule cannot be judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about how long calls last and how many run at once."""
+"""Rules of verdicts about how long calls last, how many run at once, and whether connections are reused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about what is tried again, and how often."""
+"""Rules of verdicts about retries: which requests are repeated, how often, and under which key."""
 
 from __future__ import annotations
 

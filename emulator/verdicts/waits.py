@@ -1,4 +1,4 @@
-"""Rules about the time between attempts."""
+"""Rules of verdicts about the time between attempts: ``Retry-After``, back-off, jitter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers of state computed on demand: limits, metrics, rules, load, and checks of a scenario."""
+"""Handlers of state that is computed on demand: limits, metrics, rules, load, open calls, checks of a scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AI gateway: the endpoints under other paths and under Unity Catalog names.
+"""Routes of the AI gateway, which serves endpoints under other paths and under Unity Catalog names.
 
 Sources: databricks-openai (``use_ai_gateway``, ``use_ai_gateway_native_api``), litellm and public notes; the
 refusals' texts and the discovery of models are unverified.

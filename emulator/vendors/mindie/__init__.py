@@ -1,4 +1,4 @@
-"""Huawei Ascend MindIE."""
+"""The vendor ``mindie``: MindIE Server, Huawei's inference server for Ascend processors."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Server state that management requests change, stored as one document per fact.
+"""State of the server that management requests change, stored as one document per fact.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``src/engine/lora_manager.cpp``.
 """

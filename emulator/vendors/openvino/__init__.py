@@ -1,4 +1,4 @@
-"""Emulate the REST port of OpenVINO Model Server, releases 2024.2 to 2026.3."""
+"""The vendor ``openvino``: the REST port of OpenVINO Model Server, releases 2024.2 to 2026.3."""
 
 from collections.abc import Mapping
 

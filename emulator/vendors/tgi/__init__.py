@@ -1,4 +1,4 @@
-"""Hugging Face text-generation-inference."""
+"""The vendor ``tgi``: Hugging Face text-generation-inference."""
 
 from collections.abc import Mapping
 

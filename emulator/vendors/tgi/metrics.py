@@ -1,4 +1,4 @@
-"""Route ``GET /metrics``.
+"""Route ``GET /metrics``: Prometheus page of the router.
 
 Source: text-generation-inference, ``router/src/server.rs:1898-2113`` (buckets, descriptions) and
 ``backends/v3/src/backend.rs`` (batches); metrics-exporter-prometheus 0.15.3 and, for 0.9.4, 0.12.1. A metric appears

@@ -1,4 +1,4 @@
-"""Word the errors of Whisper and the first speech models: their server quotes pydantic's list of violations.
+"""Build the errors of Whisper and the first speech models, whose server quotes pydantic's list of violations.
 
 Source: openai/openai-node issue 1284 (``voice`` of ``tts-1``); that Azure quotes it alike is unverified.
 """

@@ -1,4 +1,4 @@
-"""Read the sound of a form, as the service's limits and its models' decoders allow.
+"""Read the audio file of a form, as the service's limits and its models' decoders allow.
 
 Sources: learn.microsoft.com, "Whisper quickstart" (25 MB); streamlit-mic-recorder issue 10 and openai-java issue 10
 (texts of Whisper); openai-node issue threads (``audio_too_short``, the longest sound); other texts unverified.

@@ -1,1 +1,1 @@
-"""APIs of model makers: Anthropic's Messages, Cohere's rerank."""
+"""APIs of model makers on Azure, for their own clients: Anthropic's Messages, Cohere's rerank."""

@@ -1,1 +1,1 @@
-"""``/openai/v1/responses`` and ``/openai/responses``: stored responses and conversations that continue them."""
+"""Azure's Responses API, ``/openai/v1/responses`` and ``/openai/responses``: stored responses and conversations."""

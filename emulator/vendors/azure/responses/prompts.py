@@ -1,4 +1,4 @@
-"""Prompts by id, which a scenario declares. The texts of refusals are unverified.
+"""Fill in the prompt that a request names by id, and a scenario declares. The texts of refusals are unverified.
 
 Source: openai-python, ``types/responses/response_prompt_param.py``.
 """

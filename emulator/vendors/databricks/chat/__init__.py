@@ -1,1 +1,1 @@
-"""Chat completions of serving endpoints: parse a request, render its response."""
+"""Chat completions of Databricks' serving endpoints: parse a request, render its response."""

@@ -1,1 +1,1 @@
-"""Management API of serving endpoints."""
+"""Databricks' management API: serving endpoints, their permissions, AI gateway settings and rate limits; tokens."""

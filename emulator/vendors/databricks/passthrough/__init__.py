@@ -1,1 +1,1 @@
-"""APIs of model makers, for their own clients."""
+"""Anthropic's Messages API and the Gemini API on Databricks, for these makers' own clients."""

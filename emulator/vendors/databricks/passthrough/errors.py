@@ -1,4 +1,4 @@
-"""Format errors for the APIs of model makers."""
+"""Format errors as Anthropic or Google does, on the routes of their APIs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Graphs that draw, speak and listen; pictures, sounds and forms as bytes."""
+"""Routes of OpenVINO Model Server for images and audio: generate, edit, transcribe, speak."""

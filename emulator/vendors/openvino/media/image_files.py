@@ -1,4 +1,4 @@
-"""Write deterministic PNG files."""
+"""Write the PNG files of generated images, with the same bytes on every machine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Classic servables: models of one network, asked for tensors in KServe's form and in TensorFlow Serving's."""
+"""Classic models of OpenVINO Model Server, which take tensors in KServe's or TensorFlow Serving's format."""
