@@ -1,6 +1,6 @@
 """Durations, sizes and moments, parsed and formatted; and the base and field types of all scenario models.
 
-YAML writes ``200ms``, ``1m30s`` or ``4MiB``; Python holds float seconds and int bytes. ``Closed`` is the base model;
+YAML writes ``200ms``, ``1m30s`` or ``4MiB``; Python holds float seconds and int bytes. ``StrictModel`` is the base;
 ``Duration``, ``Size``, ``Timestamp``, ``Moment`` and ``Whole`` type its fields.
 """
 

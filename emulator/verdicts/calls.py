@@ -1,4 +1,7 @@
-"""Calls as the rules of a verdict read them, and which of them are attempts of the same request."""
+"""Calls of a session as the rules of a verdict read them, and which of them are attempts of the same request.
+
+``control/verdict.py`` builds them from journal records.
+"""
 
 from __future__ import annotations
 

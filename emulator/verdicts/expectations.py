@@ -1,4 +1,7 @@
-"""Which rules a verdict applies, and with which figures."""
+"""``Expectations``: the figures by which the rules judge a session's client.
+
+``control/verdict.py`` takes them from ``expect`` and ``budget`` of the scenario.
+"""
 
 from __future__ import annotations
 

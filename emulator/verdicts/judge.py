@@ -1,4 +1,4 @@
-"""Judge the calls of a session by all rules."""
+"""Judge the calls of a session by all rules about sound clients, for ``GET /_emulator/verdict``."""
 
 from __future__ import annotations
 

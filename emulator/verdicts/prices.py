@@ -1,4 +1,4 @@
-"""Prices of calls, by the name of a deployment or of its model."""
+"""Find the price of a call by the name of its deployment or model: of the scenario, else of ``prices.json``."""
 
 from __future__ import annotations
 

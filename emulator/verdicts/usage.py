@@ -1,4 +1,4 @@
-"""Account of the tokens of a session: what was sent, what was delivered whole, and what was wasted."""
+"""Add up the tokens and cost of a session, for ``GET /_emulator/usage``: sent, delivered whole, and wasted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Decode a request body as JSON and validate it with pydantic, as the service's container does."""
+"""Decode a request body as JSON and validate it with pydantic, as the FastAPI server in Azure's model containers does.
+
+``WireModel`` is the base of all request models of this vendor.
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""``POST /embeddings`` and ``/images/embeddings``: parse a request and render vectors.
+"""``POST /embeddings`` and ``/images/embeddings``: parse a request of texts or images, and render vectors.
 
 Sources: Azure Machine Learning reference, Embeddings; Azure/azure-sdk-assets, recordings.
 """

@@ -1,4 +1,4 @@
-"""Build response headers in the order and case of each service.
+"""Build the response headers of each Azure service, in its order and letter case.
 
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """

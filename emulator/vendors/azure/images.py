@@ -1,4 +1,4 @@
-"""``POST /images/generations``: small images of the requested size.
+"""``POST /images/generations``: parse a request, and draw small images of the requested size.
 
 Sources: openai-python, ``types/image_generate_params.py`` and ``image_gen_stream_event.py``, MicrosoftDocs
 azure-ai-docs, "dall-e-rest", for the content filter results (Azure OpenAI); Azure/azure-rest-api-specs,

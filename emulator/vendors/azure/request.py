@@ -1,4 +1,7 @@
-"""Admit a request: credential, API version, body, deployment, extra parameters."""
+"""Check a request before its route parses it: credential, API version, body, deployment, extra parameters.
+
+``parse_request`` returns the ``ParsedRequest`` from which the parser of each route builds its call.
+"""
 
 import re
 from collections.abc import Callable, Collection

@@ -1,4 +1,4 @@
-"""Endpoint table; :mod:`~emulator.vendors.azure.url_kind` has the prefixes below which routes are served."""
+"""Endpoint table and definition of the ``azure`` vendor; ``url_kind.py`` has the URL prefixes of its services."""
 
 from collections.abc import Callable
 

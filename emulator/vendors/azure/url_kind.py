@@ -1,4 +1,4 @@
-"""Classify a URL path: the service it belongs to and the deployment it names.
+"""Classify a URL path of Azure: the kind of service that it belongs to, and the deployment that it names.
 
 Sources: learn.microsoft.com, "Azure OpenAI REST API reference" (``/openai/deployments``), "Azure OpenAI v1 API"
 (``/openai/v1``), "Azure AI Foundry REST API" (``/api/projects``); Azure Machine Learning, "Model Inference API"

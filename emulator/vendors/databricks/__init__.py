@@ -1,4 +1,4 @@
-"""Databricks Foundation Model APIs and Model Serving."""
+"""Databricks Foundation Model APIs and Model Serving, and the environment variables of its clients."""
 
 from collections.abc import Mapping
 

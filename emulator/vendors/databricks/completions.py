@@ -1,7 +1,7 @@
-"""Parse text completions of one or several prompts, and render their responses.
+"""``POST /serving-endpoints/completions``: parse completions of one or several prompts, and render their responses.
 
-Sources: Databricks, "Foundation model REST API reference", completion task; databricks-genai-inference for
-batches and streams.
+Sources: Databricks, "Foundation model REST API reference", completion task; databricks-genai-inference for batches and
+streams.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parse embedding requests and render their responses.
+"""``POST /serving-endpoints/embeddings``: parse a request, and render vectors.
 
 Source: Databricks, "Foundation model REST API reference", embedding task.
 """

@@ -1,4 +1,4 @@
-"""Find the model family of an endpoint, and with it the traits it has by default."""
+"""Find the model family of an endpoint (Claude, GPT, Gemini, open, …), and with it the endpoint's default traits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build response headers and the workspace's JSON responses."""
+"""Build the response headers of inference routes, and JSON responses of the workspace's other routes."""
 
 from __future__ import annotations
 

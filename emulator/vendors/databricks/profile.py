@@ -1,4 +1,7 @@
-"""Per-endpoint configuration, derived once from deployment and settings."""
+"""``DeploymentProfile``: what no request changes of an endpoint, computed once from its deployment and the settings.
+
+Parsers and renderers read fields, limits, family and render options from it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validate sampling parameters and limit output tokens."""
+"""Validate and parse sampling parameters, and limit output tokens, for all generative routes."""
 
 from __future__ import annotations
 

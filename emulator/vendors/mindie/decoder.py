@@ -1,4 +1,4 @@
-"""Parse single request fields as the server does: null counts as absent, the first invalid field is reported.
+"""Parse single request fields as MindIE's server does: null counts as absent, the first invalid field is reported.
 
 Source: MindIE-LLM, ``src/server/endpoint/utils/parameters_checker.cpp`` and ``parse_protocol.cpp``.
 """

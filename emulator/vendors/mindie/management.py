@@ -1,4 +1,4 @@
-"""Management routes: service stop, adapters, fault handling and roles.
+"""Management routes: stop the service, load adapters, handle faults, switch a node's role.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``http_wrapper/dmi_role.cpp``, ``src/engine/lora_manager.cpp``
 and ``single_req_infer_interface/parse_protocol.cpp``.

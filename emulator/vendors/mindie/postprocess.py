@@ -1,4 +1,4 @@
-"""Post-process generated tokens before rendering: cut at stop ids, delay tokens, remove control characters.
+"""Post-process generated tokens before all routes render them: cut at stop ids, delay tokens, clean texts.
 
 Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``single_req_infer_interface_base.cpp``.
 """

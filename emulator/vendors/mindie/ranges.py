@@ -1,4 +1,4 @@
-"""Ranges of numeric fields, with the server's text for a number outside.
+"""Ranges of the numeric request fields of all routes, each with the server's text for a number outside.
 
 Source: MindIE-LLM, ``utils/infer_param.cpp`` and the interface of each route.
 """

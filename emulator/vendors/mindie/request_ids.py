@@ -1,4 +1,4 @@
-"""Choose request ids, and stop a running request by its id.
+"""Choose the id of a request, which responses show, and stop a running request by its id (``/stopInfer``).
 
 Source: MindIE-LLM, ``single_req_infer_interface_base.cpp`` and ``single_req_triton_text_infer_interface.cpp``.
 """

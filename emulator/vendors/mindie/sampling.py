@@ -1,4 +1,4 @@
-"""Parse the fields that the vLLM and OpenAI routes share, in the order the server checks them.
+"""Parse the sampling fields that the vLLM and OpenAI routes share, in the order the server checks them.
 
 ``generate/fields.py`` parses those of the other routes; ``ranges.py`` has the ranges of both.
 

@@ -1,4 +1,4 @@
-"""Parse embedding requests and render their responses.
+"""Parse ``/v3/embeddings`` requests and render their responses.
 
 Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_parser.cpp.
 """

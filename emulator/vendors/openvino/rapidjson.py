@@ -1,9 +1,9 @@
-"""Parse JSON as RapidJSON does where it differs from the strict reader.
+"""Parse JSON as RapidJSON does, for bodies that the strict reader of ``core/json.py`` refuses or reads otherwise.
 
-Parsing stops at a NUL. Invalid UTF-8 and deep nesting are accepted; of equal keys the first counts; a number beyond
-the range of doubles makes the document invalid. Source: Tencent/rapidjson at 973dc9c,
-include/rapidjson/reader.h (ParseNumber, ParseStringToStream) and document.h (FindMember); model_server,
-src/utils/rapidjson_utils.cpp (parseJsonWithDepthLimit).
+Parsing stops at a NUL. Invalid UTF-8 and deep nesting are accepted; of equal keys the first counts; a number beyond the
+range of doubles makes the document invalid. Source: Tencent/rapidjson at 973dc9c, include/rapidjson/reader.h
+(ParseNumber, ParseStringToStream) and document.h (FindMember); model_server, src/utils/rapidjson_utils.cpp
+(parseJsonWithDepthLimit).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Find the graph of a generative request, and parse what all its tasks share.
+"""Find the graph that a generative request addresses, and parse the body; each route parses its own fields after.
+
+A graph is a served MediaPipe pipeline, such as one that generates text.
 
 Source: model_server, src/http_rest_api_handler.cpp, processV3.
 """

@@ -1,7 +1,9 @@
-"""Deserialize a body as serde does: fields in document order, the first mismatch is reported.
+"""Deserialize a JSON body as serde does, Rust's library: fields in document order, the first mismatch is reported.
 
-Source: serde_json 1, ``src/de.rs`` and ``src/error.rs``; serde_path_to_error 0.1; axum 0.6 and 0.7,
-``src/json.rs`` and ``src/extract/rejection.rs``.
+The types of all requests are built from its functions.
+
+Source: serde_json 1, ``src/de.rs`` and ``src/error.rs``; serde_path_to_error 0.1; axum 0.6 and 0.7, ``src/json.rs`` and
+``src/extract/rejection.rs``.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Parse ``grammar`` and ``response_format``, which constrain the response.
+"""Parse ``grammar`` and ``response_format``: a JSON Schema or a regular expression that constrains the response.
 
-Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``router/src/validation.rs:343-411``.
-The regular expressions themselves are compiled by the model server, which is not emulated.
+Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``router/src/validation.rs:343-411``. The
+regular expressions themselves are compiled by the model server, which is not emulated.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Find repeated names and the positions of values in a body, counted as serde_json does.
+"""Find repeated names and the positions of values in a body, counted as serde_json does, for its error texts.
 
 Source: serde_json 1, ``src/read.rs`` and ``src/de.rs`` (position, fix_position).
 """

@@ -1,4 +1,4 @@
-"""Validate a JSON Schema against the metaschema of draft 2020-12; return the first error in jsonschema's words.
+"""Validate that ``grammar`` is a JSON Schema of draft 2020-12; return the first error in Rust's jsonschema's words.
 
 Source: jsonschema 0.28.3, ``src/error.rs:784`` (Display); referencing 0.28.3, ``metaschemas/draft2020-12``: the
 vocabularies in the order of ``allOf``, and in each the keywords in the order of its file. Formats are not asserted.

@@ -1,6 +1,6 @@
-"""Validate a prompt and its parameters before generation, for all routes.
+"""Validate a prompt and its parameters before generation, for all routes, and limit the tokens of the response.
 
-A lot is the tokens of a response that the router schedules at once from 2.0 on, at most ``CHUNK``.
+From 2.0 on the router schedules a response in lots of at most ``CHUNK`` tokens.
 
 Source: text-generation-inference, ``router/src/validation.rs``.
 """

@@ -1,4 +1,4 @@
-"""Format values as the router's language does: JSON as serde_json writes it, and the ``Debug`` form of a value.
+"""Format values as Rust does, for error texts: JSON as serde_json writes it, and the ``Debug`` form of a value.
 
 Source: serde_json 1, ``src/ser.rs`` and ``src/value/mod.rs`` (Debug); ryu 1, ``src/pretty/mod.rs`` (format64).
 """

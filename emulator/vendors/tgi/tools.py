@@ -1,4 +1,4 @@
-"""Declare the fields ``tools`` and ``tool_choice``, and the tool calls of earlier turns.
+"""Declare the fields ``tools`` and ``tool_choice`` and earlier tool calls, and build the schema of a call.
 
 Source: text-generation-inference, ``router/src/lib.rs`` and ``router/src/infer/tool_grammar.rs``.
 """

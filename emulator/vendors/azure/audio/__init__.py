@@ -1,1 +1,1 @@
-"""``/audio/…``: transcribe and translate sounds, speak texts."""
+"""Azure OpenAI's audio routes (``/audio/…``): transcribe and translate sounds, speak texts."""

@@ -1,4 +1,4 @@
-"""Validate and parse the messages of a chat request."""
+"""Validate and parse ``messages`` of a chat request: roles, parts, images and audio that the model takes."""
 
 from base64 import b64decode
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Request models of Azure OpenAI chat completions, and the checks across their fields."""
+"""Pydantic models of Azure OpenAI's chat requests, and the checks across their fields.
+
+``models.py`` has those of Model Inference, on which they build.
+"""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

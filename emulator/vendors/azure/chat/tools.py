@@ -1,4 +1,4 @@
-"""Validate and parse ``tools`` and ``tool_choice``."""
+"""Validate and parse ``tools`` and ``tool_choice`` of a chat request."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Error bodies of Azure's API gateways: Foundry resources (``foundry``) and Azure OpenAI (``aoai``).
+"""Format error bodies of Azure's API gateways: Foundry resources (``foundry``) and Azure OpenAI (``aoai``).
 
 Sources: Azure/azure-sdk-assets, recorded refusals; MicrosoftDocs azure-ai-docs, model inference troubleshooting;
 microsoft/semantic-kernel issue 10337 (wrong key). Codes of kinds that no source shows are ``unverified``.

@@ -1,8 +1,10 @@
-"""Format errors of the documented API (``seed``, ``docs``) and of the containers (``maas``, ``managed``).
+"""Format errors of the documented API (``seed``, ``docs``) and of the model containers (``maas``, ``managed``).
 
-Sources: Azure Machine Learning reference, Chat Completions, definitions of errors; Azure/azure-sdk-assets,
-recorded refusals of serverless endpoints; Azure/azureml-assets, foundation/model/serve/error_handler.py,
-constants.py and api_server.py.
+``SHAPES`` has the function of every format, those of the gateways as well.
+
+Sources: Azure Machine Learning reference, Chat Completions, definitions of errors; Azure/azure-sdk-assets, recorded
+refusals of serverless endpoints; Azure/azureml-assets, foundation/model/serve/error_handler.py, constants.py and
+api_server.py.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""Build the vendor's errors; ``render`` formats them in the shape of a profile.
+"""Build the errors that Azure's parsers raise; ``render.py`` formats them in the shape of a profile.
 
 Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from ``body`` on); ``code``; ``loc``,
-``input``, ``supported`` and ``advice`` (one invalid parameter, accepted values, the remedy); ``openai_code``;
-``bare`` (a FastAPI ``{"detail": …}``); ``task``, ``deployment``, ``model``.
+``input``, ``supported`` and ``advice`` (one invalid parameter, accepted values, the remedy); ``openai_code``; ``bare``
+(a FastAPI ``{"detail": …}``); ``task``, ``deployment``, ``model``.
 """
 
 import json

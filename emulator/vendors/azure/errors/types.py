@@ -1,4 +1,7 @@
-"""Types of errors and of formatted errors, and texts that several profiles share."""
+"""Status, code and text of each kind of error, the fields that formats need of an error, and texts that they share.
+
+``refusals.py`` builds errors, ``format_*.py`` format them, ``render.py`` makes responses of them.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field

@@ -1,1 +1,1 @@
-"""Management routes of a resource: models, deployments, connections, tokens."""
+"""Management routes of an Azure resource: models, deployments, connections, tokens."""

@@ -1,4 +1,4 @@
-"""Model lists of a resource for OpenAI's clients.
+"""Model lists of an Azure resource, which OpenAI's clients request: ``/openai/v1/models`` and ``/openai/models``.
 
 Sources: openai-python, ``types/model.py`` (``/openai/v1/models``); learn.microsoft.com, "Azure OpenAI Models - List"
 (``/openai/models``).

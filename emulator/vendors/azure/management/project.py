@@ -1,4 +1,4 @@
-"""Azure AI Foundry project: its deployments, and a connection to this resource.
+"""Routes of an Azure AI Foundry project: its deployments, and its connection to this resource.
 
 Source: learn.microsoft.com, "Azure AI Foundry Project REST reference" (deployments, connections); azure-ai-projects.
 """

@@ -1,4 +1,4 @@
-"""Claude over the Messages API, for Anthropic's own clients.
+"""Claude in Foundry over Anthropic's Messages API, for Anthropic's own clients: ``/anthropic/v1/messages``.
 
 Source: learn.microsoft.com, "Deploy and use Claude models in Microsoft Foundry" (``/anthropic/v1/messages``).
 """

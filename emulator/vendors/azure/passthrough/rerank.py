@@ -1,4 +1,4 @@
-"""Cohere's rerank: documents by relevance to a query.
+"""Cohere's rerank routes (``…/v1/rerank``, ``…/v2/rerank``): documents by relevance to a query.
 
 Source: docs.cohere.com, "Rerank API (v1)" and "(v2)"; learn.microsoft.com, "How to deploy Cohere Rerank models".
 """

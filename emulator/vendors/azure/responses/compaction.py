@@ -1,4 +1,4 @@
-"""``POST /responses/compact``: the items that stand for a long conversation.
+"""``POST /responses/compact``: replace a long conversation by the user's messages and one opaque item.
 
 Source: openai/openai-openapi, ``CompactResource``: messages of users stay, all else becomes one opaque item.
 """

@@ -1,4 +1,4 @@
-"""The hosted tool ``file_search``: search vector stores for the user's last message, and answer from what they say.
+"""Hosted tool ``file_search`` of Responses: search vector stores for the user's last message, and answer from the hits.
 
 The service's model decides whether to search and for what; here each request that ends with a message of the user
 searches once. Sources: openai/openai-openapi, ``FileSearchTool``; learn.microsoft.com, "Azure OpenAI Responses API".

@@ -1,4 +1,4 @@
-"""Request models of the Responses API. Source: openai-python, ``types/responses/response_create_params.py``."""
+"""Pydantic models of ``POST /responses``. Source: openai-python, ``types/responses/response_create_params.py``."""
 
 from typing import Annotated, Literal, Self
 

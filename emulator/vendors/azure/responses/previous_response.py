@@ -1,4 +1,4 @@
-"""Continue a stored response or a conversation: ``previous_response_id`` and ``conversation``."""
+"""Load the items that a Responses request continues: ``previous_response_id`` or ``conversation``."""
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request

@@ -1,4 +1,4 @@
-"""Render responses of the Responses API, and build the document that stores one."""
+"""``ResponsesCodec``: render plans of the Responses API, and build the document that stores a response."""
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse

@@ -1,4 +1,4 @@
-"""Read the files of a vector store: uploaded ones, and those that a scenario declares.
+"""Read the text of files in vector stores: uploaded ones, and those that a scenario declares.
 
 Source: learn.microsoft.com, "Azure OpenAI Assistants file search", supported file types.
 """

@@ -1,4 +1,4 @@
-"""Search the chunks of files for the words of a query.
+"""Search the chunks of vector stores' files for the words of a query.
 
 The service compares embeddings and ranks again; here a chunk scores by the words that it shares with the query, the
 rare ones more than the frequent. Chunks have four characters a token.

@@ -1,7 +1,7 @@
-"""Fields of a chat request by model family.
+"""Shapes of a chat request's fields by model family, against which ``decoder.py`` validates the body.
 
-Source: Databricks, "Foundation model REST API reference", chat task; databricks-sdk-py issue 1263 for the fields
-that open models reject.
+Source: Databricks, "Foundation model REST API reference", chat task; databricks-sdk-py issue 1263 for the fields that
+open models reject.
 """
 
 from __future__ import annotations

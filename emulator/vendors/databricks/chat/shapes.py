@@ -1,4 +1,7 @@
-"""Build the parts that complete and streamed chat responses share, and ``usage``, which completions share as well."""
+"""Build the parts that complete and streamed chat responses share: ids, reasoning, tool calls, ``usage``.
+
+Completions and Responses have the same ``usage`` and ids.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue and verify personal access tokens and OAuth tokens.
+"""Issue and verify personal access tokens and OAuth tokens; every route authenticates with ``authenticate``.
 
 An issued token is a function of its grant and secret, so every replica can verify it without storage.
 """

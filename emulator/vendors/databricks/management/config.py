@@ -1,8 +1,8 @@
-"""Validate and complete an endpoint's config.
+"""Validate and complete the config of an endpoint that a client creates or updates: served entities, traffic split.
 
 Sources: databricks-sdk (``service/serving.py``), the fake server of databricks-cli for defaults, and
-docs.databricks.com for valid combinations; texts of refusals are unverified but for the one of
-databricks-sdk-py issue 1081.
+docs.databricks.com for valid combinations; texts of refusals are unverified but for the one of databricks-sdk-py issue
+1081.
 """
 
 from __future__ import annotations

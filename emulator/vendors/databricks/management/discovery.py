@@ -1,4 +1,4 @@
-"""Discovery documents and the current user, which clients request first.
+"""Routes that clients request first: discovery documents of the workspace and of OAuth, and the current user.
 
 Sources: databricks-sdk (``config.py``, ``oauth.py``).
 """

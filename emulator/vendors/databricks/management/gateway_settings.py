@@ -1,4 +1,4 @@
-"""Validate an endpoint's AI gateway settings.
+"""Validate an endpoint's AI gateway settings, when it is created or they are updated.
 
 Sources: databricks-sdk (``AiGatewayGuardrails``, ``AiGatewayInferenceTableConfig``); docs.databricks.com, "Configure AI
 Gateway" (which limits there are for which endpoints). Texts unverified.

@@ -1,4 +1,4 @@
-"""Rate limits as quotas: presets of a workspace and limits set over the management API.
+"""Convert rate limits of endpoints to quotas: presets of a workspace, and limits set over the management API.
 
 Sources: databricks-sdk (``AiGatewayRateLimit``, ``RateLimit``); docs.databricks.com, "Configure AI Gateway" and, for
 the presets of a workspace, "Model Serving limits and regions".

@@ -1,7 +1,7 @@
-"""Build the management API's objects of endpoints.
+"""Build the JSON by which the management API describes an endpoint, its config and its served entities.
 
-Sources: databricks-sdk (``service/serving.py``), a public capture of a real listing of endpoints, and the fake
-server of databricks-cli.
+Sources: databricks-sdk (``service/serving.py``), a public capture of a real listing of endpoints, and the fake server
+of databricks-cli.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Update settings of an endpoint other than its config: limits, gateway, tags, notifications, telemetry.
+"""Routes that update an endpoint's settings besides its config: limits, gateway, tags, notifications, telemetry.
 
 Sources: databricks-sdk (``service/serving.py``); the fake server of databricks-cli for the responses.
 """

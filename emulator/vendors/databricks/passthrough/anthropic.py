@@ -1,9 +1,8 @@
-"""Claude endpoints over the Messages API, for Anthropic's own clients.
+"""Claude endpoints over Anthropic's Messages API, for Anthropic's own clients.
 
 ``stream_message`` in ``protocols/anthropic/response.py`` builds the events of a stream.
 
-Source: docs.databricks.com, "Query with the Anthropic Messages API"; that refusals take Anthropic's form is
-unverified.
+Source: docs.databricks.com, "Query with the Anthropic Messages API"; that refusals take Anthropic's form is unverified.
 """
 
 from __future__ import annotations

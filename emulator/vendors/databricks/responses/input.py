@@ -1,7 +1,7 @@
-"""Parse ``input`` of the Responses API: items and content blocks to messages.
+"""Parse ``input`` of a Responses request: convert its items and content blocks to messages.
 
-Sources: Databricks, "Foundation model REST API reference", Responses API; databricks-langchain and
-databricks-ai-bridge for what the service refuses (``status``, long ids, ids of the wrong kind).
+Sources: Databricks, "Foundation model REST API reference", Responses API; databricks-langchain and databricks-ai-bridge
+for what the service refuses (``status``, long ids, ids of the wrong kind).
 """
 
 from __future__ import annotations

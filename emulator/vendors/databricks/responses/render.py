@@ -1,4 +1,4 @@
-"""Render responses of the Responses API, whole or as a stream."""
+"""``ResponsesCodec``: render plans as responses of the Responses API, whole or as a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Render streaming chat responses: a role chunk per choice, then a chunk per token.
+"""Render streaming chat responses: a chunk with the role for each choice, then a chunk for each token.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 ``mindie_llm/runtime/models/base/tool_calls_processor.py``.

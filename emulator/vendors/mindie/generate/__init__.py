@@ -1,1 +1,1 @@
-"""``POST /``, ``/generate`` and ``/generate_stream`` in TGI's form."""
+"""MindIE's ``POST /``, ``/generate`` and ``/generate_stream``, whose requests and responses have TGI's form."""

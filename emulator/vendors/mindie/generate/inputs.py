@@ -1,8 +1,10 @@
-"""Parse ``inputs``: a text, or a list of texts, images, videos and sounds.
+"""Parse ``inputs`` (a text, or a list of texts, images, videos and sounds) of the TGI-style and native routes.
 
-Source: MindIE documentation, "text/stream inference" (kinds and sizes), and MindIE-LLM,
-``utils/infer_param.cpp`` and ``mindie_llm/tokenizer/tokenizer.py`` (order and texts). Media are validated by
-form alone: no file is opened and no URL is fetched; base64 content is measured.
+The chat route validates media here, too.
+
+Source: MindIE documentation, "text/stream inference" (kinds and sizes), and MindIE-LLM, ``utils/infer_param.cpp`` and
+``mindie_llm/tokenizer/tokenizer.py`` (order and texts). Media are validated by form alone: no file is opened and no URL
+is fetched; base64 content is measured.
 """
 
 import base64

@@ -1,1 +1,1 @@
-"""Chat completions of the graphs that generate text."""
+"""OpenVINO's ``/v3/chat/completions``: chats with graphs that generate text."""

@@ -1,4 +1,4 @@
-"""Validate images and sounds in a message.
+"""Validate images and sounds in a message; routes for image edits and tensors use parts of it.
 
 Source: model_server, src/llm/apis/openai_completions.cpp (2025.0 to 2026.1), openai_api_handler.cpp (2026.2) and
 src/llm/io_processing/image_utils.cpp and input_processors/audio_decoding_processor.cpp (2026.3).

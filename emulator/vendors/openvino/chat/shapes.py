@@ -1,4 +1,4 @@
-"""Parts shared by streaming and non-streaming responses: usage, finish reason, ids and tool call markup.
+"""Parts that streaming and complete text responses share: usage, finish reason, ids, markup of tool calls.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse; no release sends an ``id``.
 """

@@ -1,4 +1,4 @@
-"""Write the WAV files of generated speech.
+"""Write the audio of generated speech (WAV or PCM) for the speech route, and for chats whose answer is audio.
 
 Source: model_server, src/audio/audio_utils.cpp, with dr_wav below it.
 """

@@ -1,1 +1,1 @@
-"""``/v3/responses``, since 2026.2."""
+"""OpenVINO's Responses API, ``/v3/responses``, since 2026.2."""

@@ -1,4 +1,4 @@
-"""JSON objects shared by streaming and non-streaming responses: the response object and its items.
+"""Build the response object and its items, which streaming and complete responses of the Responses API share.
 
 Source: model_server, src/llm/apis/openai_responses.cpp, serializeResponsesUnaryResponse and serializeStreamingChunk.
 """

@@ -1,4 +1,7 @@
-"""Find the model of a tensor request and validate its tensors, in the order and with the texts of the server."""
+"""Find the model that a tensor request addresses, and validate its tensors, in the server's order and words.
+
+KServe and TensorFlow Serving routes share it.
+"""
 
 from __future__ import annotations
 

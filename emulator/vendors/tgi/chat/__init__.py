@@ -1,1 +1,1 @@
-"""``POST /v1/chat/completions``."""
+"""TGI's ``POST /v1/chat/completions``."""

@@ -1,4 +1,4 @@
-"""Declare the body of ``POST /v1/chat/completions``: fields, types and defaults.
+"""Declare the body of ``POST /v1/chat/completions`` for ``decoder.py``: fields, types and defaults.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest).
 """

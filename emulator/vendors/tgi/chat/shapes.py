@@ -1,4 +1,4 @@
-"""JSON objects shared by streaming and non-streaming chat responses.
+"""Build the JSON objects that streaming and complete chat responses share.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion, ChatCompletionChunk).
 """

@@ -1,4 +1,4 @@
-"""Apply the rules of the model's chat template; render the template of the default model.
+"""Render a conversation in the model's chat template, which may refuse it, and count the tokens of the prompt.
 
 Source: the ``chat_template`` of mistralai/Mistral-7B-Instruct-v0.2 (``tokenizer_config.json``), and of its kin that
 :data:`_ALTERNATING` names; text-generation-inference, ``router/src/infer/chat_template.rs:11-13`` (raise_exception) and

@@ -1,1 +1,1 @@
-"""``POST /``, ``/generate`` and ``/generate_stream``."""
+"""TGI's own routes ``POST /``, ``/generate`` and ``/generate_stream``."""

@@ -1,4 +1,4 @@
-"""JSON members shared by streaming and non-streaming responses of ``/``, ``/generate`` and ``/generate_stream``.
+"""JSON members that streaming and complete responses of ``/``, ``/generate`` and ``/generate_stream`` share.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
