@@ -29,7 +29,7 @@ from emulator.sweep.earlier import (
 from emulator.sweep.page import write_page
 from emulator.sweep.plan import SURVIVED, Key, Plan
 from emulator.sweep.report import write_json, write_junit, write_markdown, write_sarif, write_scenarios
-from emulator.sweep.run import Learnt, Options, Row, Sweep, SweepError
+from emulator.sweep.run import Baseline, Options, Row, Sweep, SweepError
 
 _SHOWN = 3  # names of changed files
 _BAR = 24  # characters
@@ -64,7 +64,7 @@ class Outputs:
 
 @dataclass(slots=True)
 class _Session:
-    """One sweep as it goes on: what it knows, and where it writes that."""
+    """State of a running sweep: outcomes so far, those of earlier sweeps, and the files to write."""
 
     words: Sequence[str]
     outputs: Outputs
@@ -168,12 +168,12 @@ def run_sweep(words: Sequence[str], options: Options, outputs: Outputs) -> int:
 
 
 def _sweep(sweep: Sweep, session: _Session) -> None:
-    learnt: Learnt = sweep.learn()
-    session.calls = {call.name: call.digest for call in learnt.classes}
-    plan: Plan = sweep.plan(learnt)
+    baseline: Baseline = sweep.run_baseline()
+    session.calls = {call.name: call.digest for call in baseline.classes}
+    plan: Plan = sweep.plan(baseline)
     session.wanted = [cell.key for cell in plan.cells]
     session.began = time.monotonic()
-    sweep.run(learnt, plan, session.find_earlier)
+    sweep.run(baseline, plan, session.find_earlier)
 
 
 def _read_earlier(words: Sequence[str], outputs: Outputs, watched: Sequence[Path], files: str) -> Report:

@@ -100,7 +100,7 @@ class Filters(TypedDict, total=False):
 
 
 def merge_where(calls: Mapping[str, object]) -> dict[str, JSON]:
-    """Return fields with those of ``where`` beside them."""
+    """Return the fields, with those in ``where`` on the same level."""
     where = calls.get("where")
     rest = {name: value for name, value in calls.items() if name != "where"}
     return {**rest, **(where if isinstance(where, Mapping) else {})}  # the server validates

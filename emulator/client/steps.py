@@ -381,7 +381,7 @@ def _check(reply: Reply) -> None:
 
 
 def wait_for(target: Target, /, within: str = "5s", **calls: Unpack[Calls]) -> Steps[RequestDetail]:
-    """Wait for the first such call and return it.
+    """Wait for the first matching call and return it.
 
     Raises:
         AssertionError: none came in time.
@@ -400,7 +400,7 @@ def assert_called(
     within: str | None = None,
     **calls: Unpack[Calls],
 ) -> Steps[Verified]:
-    """Assert that such calls were made, by default at least one.
+    """Assert that matching calls were made, by default at least one.
 
     Raises:
         AssertionError: they were not.
@@ -412,7 +412,7 @@ def assert_called(
 
 
 def assert_not_called(target: Target, /, within: str | None = None, **calls: Unpack[Calls]) -> Steps[Verified]:
-    """Assert that no such call was made, and none comes ``within`` a time.
+    """Assert that no matching call was made, and that none comes ``within`` a time.
 
     Raises:
         AssertionError: there was one.
@@ -424,7 +424,7 @@ def assert_not_called(target: Target, /, within: str | None = None, **calls: Unp
 def assert_order(
     target: Target, /, order: Sequence[Mapping[str, object]], within: str | None = None
 ) -> Steps[Verified]:
-    """Assert that such calls came in this order; others may come between them.
+    """Assert that matching calls came in this order; others may come between them.
 
     Raises:
         AssertionError: they did not.

@@ -131,13 +131,13 @@ def _read_exchanges(path: Path) -> Iterator[MeasuredCall]:
     for exchange in load_folder(path):
         if exchange.status != 200 or exchange.ending != "whole" or not exchange.is_streamed:
             continue
-        said = read_response(exchange)
-        spoken = [event for event, content in enumerate(said.events) if content.text]
+        response = read_response(exchange)
+        spoken = [event for event, content in enumerate(response.events) if content.text]
         times = _list_event_times(exchange.writes)
         offsets = [times[event] for event in spoken if event < len(times)]
         if offsets:
             end = exchange.time + exchange.ended
-            prompt = said.counts.get("prompt_tokens", 0)
+            prompt = response.counts.get("prompt_tokens", 0)
             yield MeasuredCall(offsets[0], _gaps(offsets), prompt, exchange.time, end)
 
 

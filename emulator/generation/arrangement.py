@@ -61,7 +61,7 @@ class _Order:
 
 @dataclass(slots=True, eq=False)
 class _Relation:
-    """Declared relation: exact cosines, bounds of cosines, or the order of a row; ``aims``: cosines it would like."""
+    """Declared relation: exact cosines, bounds of cosines, or the order of a row; ``aims``: preferred cosines."""
 
     words: str
     aims: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -281,7 +281,7 @@ def _settle(cosines: Matrix, least: float) -> Matrix:
 
 
 def _impose(cosines: Matrix, relations: Sequence[_Relation], exact: dict[tuple[int, int], float]) -> None:
-    """Change the cosines as little as the relations want."""
+    """Change the cosines by the least that satisfies the relations."""
     import numpy as np
 
     for relation in relations:

@@ -198,7 +198,7 @@ class CallRecord:
 
     @property
     def kind(self) -> Hashable:
-        """Return a value that is equal for calls with equal labels; a call that is not over has none like it."""
+        """Return a key that calls with equal labels share in metrics; a call that is not over has its own."""
         if not self.over:
             return self
         labels = self.vendor, self.path, self.session, self.deployment, self.served, self.asked_operation

@@ -151,7 +151,7 @@ class ResponseDecider:
         return None
 
     def _is_missing(self, match: Match) -> bool:
-        """Return whether nothing answers a call: no rule matches, or with a replay none that says what is answered."""
+        """Return whether a call has no answer: no rule matches, or in a replay none that sets the answer."""
         outcome = match.outcome
         if self._replayer is None or outcome is NOTHING:
             return outcome is NOTHING

@@ -92,7 +92,7 @@ class VendorApp:
         return self.vendor.announces_close(self.service.settings)
 
     def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> RequestTarget:
-        """Return what the requests with this head have in common."""
+        """Return the target of all requests with this head."""
         if self.vendor.literal_paths and "%" in (written := head.target.partition("?")[0]):
             path = written
         request = Request(head.method, path, head.query, route.headers, b"", NOTHING, base_url, "", route.session)

@@ -104,7 +104,7 @@ class RequestParser:
         self._stateful_sessions: set[str] = set()
 
     def find_target(self, request: Request, *, overrides: bool = True) -> RequestTarget:
-        """Return what the requests with the head of this one have in common."""
+        """Return the target of all requests with the head of this one."""
         missing = None
         endpoint, params = self._find_refusal(request), NOTHING
         if endpoint is None:

@@ -119,11 +119,11 @@ class ReplayedAnswer:
     def fix(self, match: Match) -> Match:
         """Return the match with the recorded text as its reply, so that quotas and journal count it."""
         reply: dict[str, object] = {}
-        said = self.recorded.said
-        if said.text:
-            reply["text"] = said.text
-        if said.counts:
-            reply["usage"] = FixedUsage.model_construct(set(said.counts), **said.counts)
+        content = self.recorded.content
+        if content.text:
+            reply["text"] = content.text
+        if content.counts:
+            reply["usage"] = FixedUsage.model_construct(set(content.counts), **content.counts)
         if not reply:
             return match
         outcome = match.outcome.model_copy(update={"reply": ReplyOutcome.model_construct(set(reply), **reply)})

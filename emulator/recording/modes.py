@@ -17,7 +17,7 @@ MODES: tuple[str, ...] = get_args(RecordMode)
 
 @dataclass(frozen=True, slots=True)
 class ModePlan:
-    """What a mode does with a recording.
+    """Steps of a record mode for one recording.
 
     Fields:
         replays: recorded calls are replayed.
@@ -31,7 +31,7 @@ class ModePlan:
 
 
 def plan_mode(mode: str, folder: Path) -> ModePlan:
-    """Return what a mode does with a folder.
+    """Return the steps of a mode for a folder of exchanges.
 
     Raises:
         ValueError: there is no such mode.

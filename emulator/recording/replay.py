@@ -37,14 +37,14 @@ class Recorded:
     canonical: CanonicalRequest
 
     @cached_property
-    def said(self) -> Said:
+    def content(self) -> ResponseContent:
         """Content of the response."""
         return read_response(self.exchange)
 
     @cached_property
     def pieces(self) -> Sequence[Piece]:
         """Parts of the response body."""
-        return tuple(_cut_writes(self.exchange, self.said))
+        return tuple(_cut_writes(self.exchange, self.content))
 
 
 class Piece(NamedTuple):
@@ -121,8 +121,8 @@ def choose(found: Sequence[Recorded], count: int, after: str) -> Recorded | None
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a recorded response says.
+class ResponseContent:
+    """Content of a recorded response, as far as its format is known.
 
     Fields:
         events: content of each event; of a whole response one.
@@ -134,8 +134,8 @@ class Said:
     counts: dict[str, int]
 
 
-def read_response(exchange: Exchange) -> Said:
-    """Return what a recorded response says."""
+def read_response(exchange: Exchange) -> ResponseContent:
+    """Return the content of a recorded response."""
     if exchange.is_streamed:
         events = tuple(map(read_event, split_events(exchange.body)))
     else:
@@ -143,7 +143,7 @@ def read_response(exchange: Exchange) -> Said:
     counts: dict[str, int] = {}
     for event in events:
         counts |= event.counts
-    return Said("".join(event.text for event in events), events, counts)
+    return ResponseContent("".join(event.text for event in events), events, counts)
 
 
 def build_response(
@@ -161,11 +161,11 @@ def build_response(
         schedule: returns when a write is due that was recorded at an offset.
         is_dated: the emulator sends a date of its own.
     """
-    exchange, said = recorded.exchange, recorded.said
+    exchange, content = recorded.exchange, recorded.content
     chunks = _schedule_pieces(recorded.pieces, tokens, schedule)
     ending, end = _find_ending(exchange)
     start = schedule(exchange.offset) if exchange.status else inf
-    texts = [event.text for event in said.events if event.text]
+    texts = [event.text for event in content.events if event.text]
     return FaultableResponse(
         status=exchange.status or 200,
         headers=_select_headers(exchange.headers, is_dated=is_dated),
@@ -216,13 +216,13 @@ def _find_ending(exchange: Exchange) -> tuple[CloseMode, float]:
     return modes[exchange.ending], exchange.ended
 
 
-def _cut_writes(exchange: Exchange, said: Said) -> Iterator[Piece]:
+def _cut_writes(exchange: Exchange, content: ResponseContent) -> Iterator[Piece]:
     """Yield the writes in pieces of one event each; an event may begin in one write and end in a later one."""
     if not exchange.is_streamed:
         last = len(exchange.writes)
         for number, write in enumerate(exchange.writes, 1):
             is_end = number == last
-            yield Piece(write.offset, write.data, is_end, True, int(is_end and bool(said.text)))
+            yield Piece(write.offset, write.data, is_end, True, int(is_end and bool(content.text)))
         return
     events = split_events(exchange.body)
     ends = [*accumulate(map(len, events)), inf]
@@ -233,8 +233,8 @@ def _cut_writes(exchange: Exchange, said: Said) -> Iterator[Piece]:
             end = int(min(ends[number], stop))
             mark, is_end = Mark.PLAIN, end == ends[number] and events[number].endswith((b"\n\n", b"\r\n\r\n"))
             if is_end:
-                spoken += bool(said.events[number].text)
-                mark = said.events[number].mark
+                spoken += bool(content.events[number].text)
+                mark = content.events[number].mark
             yield Piece(write.offset, write.data[at - start : end - start], is_end, end == stop, spoken, mark)
             number += end == ends[number]
             at = end

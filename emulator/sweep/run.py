@@ -22,7 +22,7 @@ from emulator.sweep.probe import Answer, send_again
 
 _MIN_HANG = 5.0  # real seconds
 _PATIENCE = 10  # times the fault-free run
-_MAX_LEARNING = 600.0  # real seconds of the fault-free run
+_MAX_BASELINE = 600.0  # real seconds of the fault-free run
 _DRAWN = re.compile(r"0x[0-9a-fA-F]+|[0-9a-f]{8,}|\d+(\.\d+)?")
 NO_FAULT = "no fault"
 
@@ -102,13 +102,13 @@ class Row:
 
     @property
     def breaches(self) -> tuple[str, tuple[str, ...]]:
-        """Return what is equal for outcomes that are alike: the outcome and the broken rules."""
+        """Return the outcome and the broken rules, which are equal for rows of the same failure."""
         return self.outcome, tuple(self.rules)
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """What the run without faults showed; ``document``: the scenario of all runs, if there is one."""
+class Baseline:
+    """Result of the run without faults; ``document``: the scenario of all runs, if there is one."""
 
     base: Run
     document: Object
@@ -136,7 +136,7 @@ class Sweep:
         self._known: dict[Key, Row] = {}
         self.made = 0
 
-    def learn(self) -> Learnt:
+    def run_baseline(self) -> Baseline:
         """Run the command without faults.
 
         Raises:
@@ -145,7 +145,7 @@ class Sweep:
         options = self._options
         with self._session(options.clock) as client:
             document = client.scenario().document
-            base = self._run(client, options.hang_after or _MAX_LEARNING)
+            base = self._run(client, options.hang_after or _MAX_BASELINE)
             classes = list_classes(client.requests(), document)
         if base.ended.exit is None:
             raise SweepError("without a fault the command did not end")
@@ -154,33 +154,33 @@ class Sweep:
         if not classes:
             where = f"it finds the URLs in the variables that `emulator env {options.vendors[-1]}` prints"
             raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
-        return Learnt(base, document if options.base and isinstance(document, dict) else {}, classes)
+        return Baseline(base, document if options.base and isinstance(document, dict) else {}, classes)
 
-    def plan(self, learnt: Learnt) -> Plan:
+    def plan(self, baseline: Baseline) -> Plan:
         """Return all cells, and which of them share a run."""
         if self._options.full:
-            return plan_full(learnt.classes, self._probe)
-        return plan_merged(learnt.classes, self._probe, waits=self._options.clock == "real")
+            return plan_full(baseline.classes, self._probe)
+        return plan_merged(baseline.classes, self._probe, waits=self._options.clock == "real")
 
-    def run(self, learnt: Learnt, plan: Plan, earlier: Earlier) -> None:
+    def run(self, baseline: Baseline, plan: Plan, earlier: Earlier) -> None:
         """Run this shard of a plan until every outcome is known, or ``max_runs`` is reached."""
         plan = plan.take_shard(*self._options.shard)
-        self._take_earlier(learnt, plan, earlier)
+        self._take_earlier(baseline, plan, earlier)
         for cell in plan.unchanged:
-            self._add(cell, Row(*cell.key, SURVIVED, cell.write_scenario(learnt.document), (), (NO_FAULT,)))
-        limit = self._options.hang_after or max(_MIN_HANG, _PATIENCE * learnt.base.seconds)
-        self._infer(learnt, plan)
+            self._add(cell, Row(*cell.key, SURVIVED, cell.write_scenario(baseline.document), (), (NO_FAULT,)))
+        limit = self._options.hang_after or max(_MIN_HANG, _PATIENCE * baseline.base.seconds)
+        self._infer(baseline, plan)
         while todo := self._find_todo(plan):
             most = self._options.max_runs
             some = todo if most is None else todo[: max(0, most - self.made)]
-            self._run_all(learnt, some, limit, len(todo))
-            self._infer(learnt, plan)
+            self._run_all(baseline, some, limit, len(todo))
+            self._infer(baseline, plan)
             if len(some) < len(todo):
                 return
 
-    def _take_earlier(self, learnt: Learnt, plan: Plan, earlier: Earlier) -> None:
+    def _take_earlier(self, baseline: Baseline, plan: Plan, earlier: Earlier) -> None:
         for cell in plan.cells:
-            row = earlier(cell, cell.write_scenario(learnt.document))
+            row = earlier(cell, cell.write_scenario(baseline.document))
             if row is not None:
                 self._add(cell, row)
 
@@ -190,7 +190,7 @@ class Sweep:
         found = {group[0].key: group for unit in plan.units for group in find_next(unit, known)}
         return sorted(found.values(), key=lambda group: group[0].fault != "hang")
 
-    def _run_all(self, learnt: Learnt, todo: Sequence[Group], limit: float, left: int) -> None:
+    def _run_all(self, baseline: Baseline, todo: Sequence[Group], limit: float, left: int) -> None:
         pool = ThreadPoolExecutor(max(1, self._options.jobs))
         runs = {pool.submit(self._run_cell, group[0], limit): group for group in todo}
         try:
@@ -200,7 +200,7 @@ class Sweep:
                 left -= 1
                 for cell in group:
                     like = () if cell is group[0] else group[0].key
-                    self._add(cell, write_row(cell, run, learnt, like), left)
+                    self._add(cell, write_row(cell, run, baseline, like), left)
         except BaseException:
             self._runner.end()
             raise
@@ -233,7 +233,7 @@ class Sweep:
             client.load(*self._options.base, clock=clock)
             yield client
 
-    def _infer(self, learnt: Learnt, plan: Plan) -> None:
+    def _infer(self, baseline: Baseline, plan: Plan) -> None:
         """Report the outcomes that follow from others."""
         known = {key: row.breaches for key, row in self._known.items()}
         for unit in plan.units:
@@ -241,7 +241,7 @@ class Sweep:
                 continue
             for group, source in [*infer(unit, known)]:
                 for cell in group:
-                    self._add(cell, _copy(self._known[source.key], cell, learnt))
+                    self._add(cell, _copy(self._known[source.key], cell, baseline))
 
     def _add(self, cell: Cell, row: Row, left: int = 0) -> None:
         if cell.key not in self._known:
@@ -255,16 +255,16 @@ def _renumber(sentence: str, numbers: Mapping[str, int]) -> str:
     return re.sub(r"#(\d+)", lambda found: f"#{numbers.get(found[1], found[1])}", sentence)
 
 
-def _copy(row: Row, cell: Cell, learnt: Learnt) -> Row:
-    return Row(*cell.key, row.outcome, cell.write_scenario(learnt.document), row.broken, row.key, row.said)
+def _copy(row: Row, cell: Cell, baseline: Baseline) -> Row:
+    return Row(*cell.key, row.outcome, cell.write_scenario(baseline.document), row.broken, row.key, row.said)
 
 
-def write_row(cell: Cell, run: Run, learnt: Learnt, like: Sequence[str]) -> Row:
+def write_row(cell: Cell, run: Run, baseline: Baseline, like: Sequence[str]) -> Row:
     """Return the outcome of a cell by a run; ``like``: the cell that was run, if it is another."""
-    broken = [f"{rule}: {sentence}" for rule, sentence in run.broken.items() if rule not in learnt.base.broken]
-    outcome = _name_outcome(cell, run, learnt.base, has_breach=bool(broken))
+    broken = [f"{rule}: {sentence}" for rule, sentence in run.broken.items() if rule not in baseline.base.broken]
+    outcome = _name_outcome(cell, run, baseline.base, has_breach=bool(broken))
     said = "" if outcome == SURVIVED else run.ended.said
-    return Row(*cell.key, outcome, cell.write_scenario(learnt.document), broken, like, said)
+    return Row(*cell.key, outcome, cell.write_scenario(baseline.document), broken, like, said)
 
 
 def _name_outcome(cell: Cell, run: Run, base: Run, *, has_breach: bool) -> str:

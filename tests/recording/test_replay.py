@@ -359,7 +359,7 @@ async def test_recording_is_read_before_the_first_request(start: Start) -> None:
     before = load_recording.cache_info()
     replayed = load_recording(replay.exchanges or (), VENDORS["databricks"], replay.match)
     assert load_recording.cache_info() == before._replace(hits=before.hits + 1)
-    assert [each.__dict__.keys() >= {"said", "pieces"} for each in replayed.calls] == [True, True]
+    assert [each.__dict__.keys() >= {"content", "pieces"} for each in replayed.calls] == [True, True]
 
 
 @pytest.mark.parametrize("cuts", [[], [3], [20, 21, 22], list(range(1, 300, 7)), list(range(300))])

@@ -9,7 +9,7 @@ from emulator.sweep.calls import CallClass
 from emulator.sweep.cells import Cell
 from emulator.sweep.command import Ended
 from emulator.sweep.plan import Unit, find_next, infer
-from emulator.sweep.run import Learnt, Run, write_row
+from emulator.sweep.run import Baseline, Run, write_row
 
 CALL = CallClass("databricks chat", RequestDetail.model_construct(vendor="databricks"))
 BASE = Run(Ended(0, "", "slept 0.1 s\n"), 1.0, {"hedges": "as always"})
@@ -36,7 +36,7 @@ def cell(fault: str, position: str = "") -> Cell:
     ],
 )
 def test_outcome_follows_from_exit_messages_and_breaches(fault: str, run: Run, outcome: str) -> None:
-    row = write_row(cell(fault), run, Learnt(BASE, {}, [CALL]), ())
+    row = write_row(cell(fault), run, Baseline(BASE, {}, [CALL]), ())
     assert row.outcome == outcome
     assert all(text.partition(":")[0] != "hedges" for text in row.broken)
 

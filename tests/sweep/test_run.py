@@ -39,10 +39,10 @@ def sweep(
         rows[row.key] = row
 
     todo = Sweep(server, options, runner, add)
-    learnt = todo.learn()
-    found = todo.plan(learnt)
+    baseline = todo.run_baseline()
+    found = todo.plan(baseline)
     plan = Plan([unit for unit in found.units if unit.groups[0][0].fault in faults], found.unchanged)
-    todo.run(learnt, plan, lambda cell, scenario: None)
+    todo.run(baseline, plan, lambda cell, scenario: None)
     if options.shard == (1, 1):
         assert rows.keys() == {cell.key for cell in plan.cells}
     return rows

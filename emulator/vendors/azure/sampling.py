@@ -1,6 +1,6 @@
 """Validate sampling parameters and token limits of chat and text completions.
 
-Sources: as of ``chat.models``.
+Sources: those of ``chat/models.py``.
 """
 
 from typing import Annotated

@@ -12,7 +12,7 @@ from emulator.cli.commands import build_parser
 from emulator.sweep.command import Command
 from emulator.sweep.plan import Key, Plan
 from emulator.sweep.report import list_scenarios, write_markdown
-from emulator.sweep.run import Learnt, Options, Row, Sweep
+from emulator.sweep.run import Baseline, Options, Row, Sweep
 from tests.tools.docs.blocks import ROOT, find_blocks
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ class Followed(Command):
 TESTS = "pytest -q"
 
 
-def sweep(folder: Path, app: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Row], Learnt, Plan]:
+def sweep(folder: Path, app: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Row], Baseline, Plan]:
     """Run the cells of the faults that the page shows; return their rows, and the whole plan."""
     for name, text in LIGHT.items():
         monkeypatch.setenv(name, text)
@@ -48,12 +48,12 @@ def sweep(folder: Path, app: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list
 
     with start() as server:
         todo = Sweep(server, OPTIONS, Followed(folder, app), add)
-        learnt = todo.learn()
-        plan = todo.plan(learnt)
+        baseline = todo.run_baseline()
+        plan = todo.plan(baseline)
         shown = {line.split(" | ")[1] for line in TABLE.splitlines()[2:]}
         units = [unit for unit in plan.units if any(group[0].fault in shown for group in unit.groups)]
-        todo.run(learnt, Plan(units, ()), lambda cell, scenario: None)
-    return [rows[cell.key] for cell in plan.cells if cell.key in rows], learnt, plan
+        todo.run(baseline, Plan(units, ()), lambda cell, scenario: None)
+    return [rows[cell.key] for cell in plan.cells if cell.key in rows], baseline, plan
 
 
 def test_first_sweep_shows_the_documented_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,8 +61,8 @@ def test_first_sweep_shows_the_documented_failures(tmp_path: Path, monkeypatch: 
     options = build_parser().parse_args(typed)
     assert options.test_command == shlex.split(GREEN.splitlines()[-1]) == ["pytest", "-q", "test_app.py"]
     assert AGAIN.splitlines()[1:] == GREEN.splitlines()[1:]
-    rows, learnt, plan = sweep(tmp_path, APP, monkeypatch)
-    assert learnt.base.ended.exit == 0
+    rows, baseline, plan = sweep(tmp_path, APP, monkeypatch)
+    assert baseline.base.ended.exit == 0
     assert {*TABLE.splitlines()} <= {*write_markdown(rows).splitlines()}
     assert f"{len([*plan.cells])} cells" in SURVIVED
     assert f"for {len([*plan.cells])} cells" in (ROOT / "docs" / "resilience.md").read_text(encoding="utf-8")

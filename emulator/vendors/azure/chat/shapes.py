@@ -57,7 +57,7 @@ def finish_reason(choice: Choice, profile: DeploymentProfile, *, named_tool: boo
 
 
 def list_values(plan: Plan, profile: DeploymentProfile, text: bytes = b"") -> tuple[int | bytes, ...]:
-    """Return what differs between the plain text responses of a deployment."""
+    """Return the values for the template of plain text responses of a deployment, in the order of its slots."""
     usage = plan.usage
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
     return (

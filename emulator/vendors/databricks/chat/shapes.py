@@ -124,7 +124,7 @@ def encode_counts(prompt: int, completion: int) -> bytes:
 
 
 def list_values(plan: Plan, style: RenderOptions, text: bytes = b"") -> tuple[int | bytes, ...]:
-    """Return what differs between the plain text responses of an endpoint."""
+    """Return the values for the template of plain text responses of an endpoint, in the order of its slots."""
     return (
         draw_id(plan.key).encode(),
         int(plan.created),

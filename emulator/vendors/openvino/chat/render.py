@@ -63,7 +63,7 @@ class ChatCodec:
         return Template(self._render_body(SAMPLE), self._list_values(SAMPLE))
 
     def _list_values(self, plan: Plan) -> tuple[int | bytes, ...]:
-        """Return what differs between the responses with a single text choice."""
+        """Return the values for the template of responses with a single text choice, in the order of its slots."""
         choice, usage = plan.choices[0], plan.usage
         prompt, completion = usage.prompt_tokens, usage.completion_tokens
         return (

@@ -67,7 +67,7 @@ SAMPLE_OPTIONS = ChatOptions(
 
 
 def list_values(plan: Plan, options: ChatOptions, text: bytes = b"") -> tuple[int | bytes, ...]:
-    """Return what differs between plain text responses."""
+    """Return the values for the template of plain text responses, in the order of its slots."""
     choice = plan.choices[0]
     prompt, completion = report_counts(plan, options.prompt_tokens, choice.count)
     return (
