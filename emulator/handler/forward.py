@@ -128,7 +128,7 @@ class _JournalObserver:
         self._context.sent.size += len(data)
         self._body += data[: max(0, _KEPT - len(self._body))]
 
-    def on_end(self, ending: Ending, offset: float, missing: int) -> None:
+    def on_end(self, ending: Ending, offset: float, missing: int, excess: int) -> None:
         context, head = self._context, self._head
         context.sent.whole = ending == "whole"
         context.sent.reached = offset
@@ -166,9 +166,9 @@ class _Both:
         for each in self._observers:
             await each.on_data(data, offset)
 
-    def on_end(self, ending: Ending, offset: float, missing: int) -> None:
+    def on_end(self, ending: Ending, offset: float, missing: int, excess: int) -> None:
         for each in self._observers:
-            each.on_end(ending, offset, missing)
+            each.on_end(ending, offset, missing, excess)
 
     def on_failed(self, reason: str) -> None:
         for each in self._observers:

@@ -27,6 +27,7 @@ out``: it was silent for too long. ``client left``: the client closed the connec
 
 _ENDINGS: tuple[str, ...] = get_args(Ending)
 _ODD = re.compile(r"[^\t -~\xa0-\ufefe\uff00-\U0010ffff]|[\u2028\u2029]")
+_COUNTS = ("missing", "excess", "unkept", "redacted")
 _LENGTHS = ("content-length", "transfer-encoding")
 
 
@@ -54,6 +55,7 @@ class Exchange:
         offset: seconds from the request to the head of the response.
         framing: how the service marked the end of the body.
         missing: bytes that Content-Length announced and that never came.
+        excess: bytes that came after those that Content-Length announced, which no client reads.
         unkept: bytes of the response that came and are not in the file.
         ended: seconds from the request to the end of the response.
         redacted: number of credentials that were cut.
@@ -75,6 +77,7 @@ class Exchange:
     ending: Ending = "cut"
     ended: float = 0.0
     missing: int = 0
+    excess: int = 0
     unkept: int = 0
     redacted: int = 0
     source: str = field(default="", compare=False)
@@ -143,7 +146,7 @@ def format_write(write: Write) -> str:
 def format_end(exchange: Exchange) -> str:
     """Format the ending."""
     lines = [f"=== end {exchange.ending} after {exchange.ended:.6f}"]
-    for name in ("missing", "unkept", "redacted"):
+    for name in _COUNTS:
         if getattr(exchange, name):
             lines.append(f"{name}: {getattr(exchange, name)}")
     return "\n".join(lines) + "\n"
@@ -262,7 +265,7 @@ class _Parser:
             raise self._fail(f"an exchange ends {', '.join(_ENDINGS)}, not {word!r}")
         exchange.ending, exchange.ended = word, offset  # type: ignore[assignment]  # checked above
         for name, value in self._read_pairs():
-            if name not in ("missing", "unkept", "redacted") or not value.isdigit():
+            if name not in _COUNTS or not value.isdigit():
                 raise self._fail(f"unknown line `{name}: {value}`")
             setattr(exchange, name, int(value))
 

@@ -153,9 +153,9 @@ class ExchangeRecorder:
         self._exchange.unkept += len(self._unpacker.unconsumed_tail)
         return plain
 
-    def on_end(self, ending: Ending, offset: float, missing: int) -> None:
+    def on_end(self, ending: Ending, offset: float, missing: int, excess: int) -> None:
         exchange = self._exchange
-        exchange.ending, exchange.ended, exchange.missing = ending, offset, missing
+        exchange.ending, exchange.ended, exchange.missing, exchange.excess = ending, offset, missing, excess
         self._folder.follow(asyncio.ensure_future(self._finish()))
 
     def on_failed(self, reason: str) -> None:

@@ -26,6 +26,7 @@ from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk
 from emulator.http.schedule import MAX_UNSENT
 from emulator.http.writer import reset
 from emulator.recording.exchange import Ending
+from emulator.recording.receiver import ServiceConnector, count_excess
 
 _HOP_BY_HOP = list_words(
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
@@ -71,8 +72,11 @@ class Observer(Protocol):
     async def on_data(self, data: bytes, offset: float) -> None:
         """Take a part of the response's body, after the client has it; may wait to slow the service down."""
 
-    def on_end(self, ending: Ending, offset: float, missing: int) -> None:
-        """Take the end of the response, before its last bytes are written."""
+    def on_end(self, ending: Ending, offset: float, missing: int, excess: int) -> None:
+        """Take the end of the response, before its last bytes are written.
+
+        ``missing``: bytes that Content-Length announced and that never came; ``excess``: bytes that came after these.
+        """
 
     def on_failed(self, reason: str) -> None:
         """Take the reason why the service could not be reached."""
@@ -137,7 +141,7 @@ class Relay:
         if self._session is None:
             is_secure = any(url.startswith("https:") for url in self.upstreams.values())
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
+                connector=ServiceConnector(
                     limit=0,
                     keepalive_timeout=_REUSED_FOR,
                     ssl=open_context(self._authority) if is_secure else True,
@@ -276,9 +280,10 @@ class _Passage:
             self._received += len(data)
             if head.framing == "length" and self._received == head.length:  # the client may act on the last byte
                 await self._observer.on_data(data, offset)
-                self._end("whole", offset)
+                excess = count_excess(response, self._received)
+                self._end("whole", offset, excess)
                 await self._write(pending + data)
-                return keeps
+                return keeps and not excess
             await self._write(pending + (chunk(data) if chunked else data))
             pending = b""
             await self._observer.on_data(data, offset)
@@ -293,12 +298,12 @@ class _Passage:
         if connection.unsent > MAX_UNSENT:
             await connection.drain()
 
-    def _end(self, ending: Ending, offset: float | None = None) -> None:
+    def _end(self, ending: Ending, offset: float | None = None, excess: int = 0) -> None:
         head = self._head
         missing = 0
         if head is not None and head.framing == "length" and head.length is not None:
             missing = max(0, head.length - self._received)
-        self._observer.on_end(ending, self._offset() if offset is None else offset, missing)
+        self._observer.on_end(ending, self._offset() if offset is None else offset, missing, excess)
 
     async def _break(self, error: Exception) -> bool:
         """End the client's connection as the service ended its own."""

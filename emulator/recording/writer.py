@@ -156,7 +156,8 @@ class _File:
         exchange = self._exchange
         with self._file as file:
             self._write(0)
-            exchange.ending, exchange.ended, exchange.missing = ending.ending, ending.ended, ending.missing
+            exchange.ending, exchange.ended = ending.ending, ending.ended
+            exchange.missing, exchange.excess = ending.missing, ending.excess
             exchange.unkept, exchange.redacted = ending.unkept + self._unkept, self._secrets.total
             file.write(format_end(exchange))
         places = tuple(self._secrets.places)

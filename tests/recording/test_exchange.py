@@ -47,7 +47,7 @@ def test_any_bytes_come_back(parts: list[bytes], body: bytes) -> None:
             "offset": 0.0,
             "framing": "length",
         },
-        {"ending": "client left", "unkept": 5, "redacted": 2},
+        {"ending": "client left", "unkept": 5, "redacted": 2, "excess": 7},
         {"request_body": b"", "method": "GET"},
     ],
 )

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -112,6 +113,46 @@ async def test_client_sees_what_the_service_did(
     assert ("reset by peer" in told) == (ending in ("reset", "timed out"))
 
 
+@pytest.mark.parametrize(
+    ("parts", "method", "excess"),
+    [
+        pytest.param([HEAD + b"Content-Length: 5\r\n\r\nhello!!!"], "GET", 3, id="at once"),
+        pytest.param([HEAD + b"Content-Length: 5\r\n\r\nh", b"ello!!!!"], "GET", 4, id="with the last part"),
+        pytest.param([HEAD[:9], HEAD[9:] + b"Content-Length: 5\r\n\r", b"\nhello!"], "GET", 1, id="after a split head"),
+        pytest.param(
+            [b"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n" + HEAD + b"Content-Length: 5\r\n\r\nhello!"],
+            "GET",
+            1,
+            id="103",
+        ),
+        pytest.param([HEAD + b"Content-Length: 5\r\n\r\nhello" + HEAD + b"\r\n"], "GET", len(HEAD) + 2, id="a second"),
+        pytest.param([HEAD + b"Content-Length: 5\r\n\r\nhello"], "HEAD", 0, id="body of HEAD"),
+    ],
+)
+async def test_response_ends_where_it_announces(parts: list[bytes], method: str, excess: int, tmp_path: Path) -> None:
+    async def answer(http: IncomingRequest) -> bool:
+        for part in parts:
+            http.connection.write(part)
+            http.connection.flush()
+            for _ in range(10):  # the recorder may read this part alone
+                await asyncio.sleep(0)
+        await asyncio.sleep(30)  # the recorder does not wait for the end of the connection
+        return False
+
+    async with serving(answer) as url, recording({"tgi": url}, tmp_path) as server:
+        place = urlsplit(server.urls["tgi"])
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        writer.write(b"%b /x HTTP/1.1\r\nHost: x\r\n\r\n" % method.encode())
+        body = b"hello" if method == "GET" else b""
+        assert await reader.readexactly(len(head := HEAD + b"Content-Length: 5\r\n\r\n") + len(body)) == head + body
+        if excess:
+            assert await reader.read() == b""  # closed, as the service's connection is
+        writer.close()
+        await writer.wait_closed()
+    (exchange,) = load_folder(tmp_path)
+    assert (exchange.ending, exchange.body, exchange.excess, exchange.missing) == ("whole", body, excess, 0)
+
+
 async def test_client_that_leaves_is_recorded(tmp_path: Path) -> None:
     async with (
         serving(hang) as url,
@@ -146,7 +187,7 @@ async def test_long_bodies_pass_and_are_left_out(tmp_path: Path) -> None:
 def test_hostile_services_cost_no_memory() -> None:
     """Long answers pass while other streams go on; what is left out of a recording is never held."""
     size = 64 * 1024**2
-    assert attack({"document": size, "one event": size, "stream": size // 16, "lie": 0, "reset": 0}) == 0
+    assert attack({"document": size, "one event": size, "stream": size // 16, "lie": 0, "exceed": 0, "reset": 0}) == 0
 
 
 async def test_sessions_have_folders_and_own_paths_are_answered(tmp_path: Path) -> None:
