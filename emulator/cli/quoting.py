@@ -1,4 +1,4 @@
-"""Quote words for the command line of sh, bash, zsh and fish."""
+"""Quote words for the command line of sh, bash, zsh and fish, as ``emulator env`` and ``completion`` print them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw the outages of a scenario over its time as SVG, and beneath them what clients did."""
+"""Draw the outages of a scenario over its time as SVG, and beneath them what clients did, for ``emulator timeline``."""
 
 from __future__ import annotations
 

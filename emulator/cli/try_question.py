@@ -1,4 +1,4 @@
-"""``emulator try``: print what a question would be answered, when and why; the emulator runs only for the question."""
+"""``emulator try``: send one question to an emulator in this process, and print answer, timing and matching rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Asynchronous client; it belongs to the event loop on which it is first used."""
+"""``AsyncEmulatorClient``: the asynchronous client of a running emulator; ``sync.py`` has the other.
+
+It belongs to the event loop on which it is first used.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Journal of a cluster: every replica has the records of all replicas, in one order."""
+"""Journal of a cluster: every replica has the records of all replicas, in one order.
+
+``storage`` has the lists through which replicas exchange records; ``journal/journal.py`` is the journal of one process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wait for new or changed journal records without polling."""
+"""Wait for new or changed journal records without polling; for lists with ``wait``, verifications and events."""
 
 from __future__ import annotations
 

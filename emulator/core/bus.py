@@ -1,4 +1,7 @@
-"""Interface of the message bus and the shared journal of a cluster's replicas."""
+"""Interface of the message bus by which a cluster's replicas exchange changes and journal records.
+
+``storage/ipc.py`` implements it between workers, ``storage/redis/bus.py`` on a Redis server.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Registry of running responses that another request can cancel."""
+"""Registry of running responses that another request can cancel by an id, as MindIE's clients do."""
 
 import asyncio
 from collections.abc import Callable, Collection

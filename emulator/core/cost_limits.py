@@ -1,4 +1,7 @@
-"""Limits on the cost of one request, checked before the work is done."""
+"""Limits on tokens, vectors and texts of one request, checked before they are generated; and estimates of the work.
+
+Work that takes long runs in the worker thread, so that the event loop stays responsive.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Response plan: the tokens of each choice, when each is due, and token usage, before rendering in a wire format."""
+"""Response plan: the tokens of each choice, when each is due, and token usage, before rendering in a wire format.
+
+``handler/planning.py`` makes it, and a vendor's codec renders it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Quotas, the charges that a call makes to them, and their levels and balances."""
+"""Quotas, the charges that a call makes to them, and their levels and balances: data without behaviour.
+
+``ratelimit`` charges them, ``storage`` keeps their state.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

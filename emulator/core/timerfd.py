@@ -1,4 +1,7 @@
-"""Alarm with the precision of the operating system (Linux timerfd); event loops round timers to milliseconds."""
+"""One-shot alarm with the precision of the operating system (Linux timerfd); event loops round timers to milliseconds.
+
+Clocks set it for the next due time.
+"""
 
 from __future__ import annotations
 

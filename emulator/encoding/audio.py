@@ -1,4 +1,4 @@
-"""Encode silence as FLAC, Opus and AAC without an audio library.
+"""Encode silence as FLAC, Opus and AAC without an audio library, for answers in audio.
 
 Sources: RFC 9639 (FLAC), RFC 7845 and RFC 3533 (Opus in Ogg), ISO/IEC 13818-7 (AAC with ADTS headers).
 """

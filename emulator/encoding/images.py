@@ -1,4 +1,4 @@
-"""Draw small PNG, JPEG and WebP images from a key, and read the size of image files."""
+"""Draw small PNG, JPEG and WebP images from a key, for generated images, and read the size of image files."""
 
 import struct
 import zlib

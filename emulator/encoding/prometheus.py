@@ -1,4 +1,7 @@
-"""Write metrics pages in the Prometheus text format."""
+"""Write the metrics pages of vendors in the Prometheus text format.
+
+``observability/metrics.py`` writes the emulator's own page.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence

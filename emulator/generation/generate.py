@@ -1,4 +1,7 @@
-"""Generate the content of a response from a request."""
+"""Generate the content of a response from a request: tokens of each choice, log-probabilities, vectors, usage.
+
+``segments.py`` plans the parts of an answer, ``text.py`` writes prose, ``vectors.py`` embeddings.
+"""
 
 from __future__ import annotations
 

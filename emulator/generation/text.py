@@ -1,4 +1,4 @@
-"""Generate readable prose of an exact number of tokens."""
+"""Generate readable prose of an exact number of tokens, from the sentences of a language."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Parameters of the tokenizer of each model family."""
+"""Parameters of the generated tokenizers, one profile for each model family; ``tokenizer.py`` applies them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

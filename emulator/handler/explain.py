@@ -1,4 +1,4 @@
-"""Explain which rule matched a request: evaluate every rule again, at once or long after the response."""
+"""Explain in the journal which rule matched a request: evaluate every rule again, also long after the response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Request handler of one vendor: parse, decide, write and record every request."""
+"""Request handler of one vendor: parse, decide, write and record every request.
+
+``http/listeners.py`` calls :meth:`VendorApp.serve`; the stages are ``parse.py``, ``decide.py`` and ``recorder.py``.
+"""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Client connection: parse requests, answer one at a time, refuse malformed ones, end slow ones."""
+"""Client connection: parse requests, pass one at a time to the handler, refuse malformed ones, close slow ones."""
 
 from __future__ import annotations
 

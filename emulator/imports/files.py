@@ -1,4 +1,4 @@
-"""Read files of other tools by their content, and write what they hold."""
+"""Read files of other tools, recognised by their content, and write their exchanges and rules to a folder, redacted."""
 
 from __future__ import annotations
 

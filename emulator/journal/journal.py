@@ -1,4 +1,7 @@
-"""Bounded in-memory journal of every request and its response, by session."""
+"""Bounded in-memory journal of every request and its response, by session: add, find, evict.
+
+``entry.py`` has its entries; tests and the console read them over ``/_emulator/requests``.
+"""
 
 from __future__ import annotations
 

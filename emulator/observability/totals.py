@@ -1,4 +1,7 @@
-"""Metric totals of requests by labels, with a bound on the number of series."""
+"""Count requests, tokens and times by labels in series, with a bound on their number.
+
+``vendor_metrics.py`` feeds them, ``metrics.py`` renders them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse bearer and basic credentials."""
+"""Parse bearer and basic credentials of the header ``Authorization``."""
 
 import base64
 

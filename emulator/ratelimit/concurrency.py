@@ -1,4 +1,4 @@
-"""Concurrency limit of a deployment with a first-come, first-served queue."""
+"""Slots of a server that runs a limited number of calls (``latency.load``), with a first-come, first-served queue."""
 
 from __future__ import annotations
 

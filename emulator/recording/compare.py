@@ -1,4 +1,4 @@
-"""Compare recordings of one service, or of a service and the emulator: fields, errors, streams, headers."""
+"""Compare two recordings, for ``emulator diff``: fields, errors, streams and headers of equal requests."""
 
 from __future__ import annotations
 

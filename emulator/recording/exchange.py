@@ -1,4 +1,4 @@
-"""Exchange: a request, its response with the time of every write, and how it ended; and its text file."""
+"""Exchange, a recorded request with its response, the time of every write and how it ended; and its text file."""
 
 from __future__ import annotations
 

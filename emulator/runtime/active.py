@@ -1,4 +1,7 @@
-"""Active scenario: a parsed scenario with its emulator, vendor handlers and credentials."""
+"""Active scenario: a parsed scenario with its emulator, vendor handlers and credentials.
+
+``factory.py`` builds it, ``runtime.py`` holds those of the server and of its sessions.
+"""
 
 from __future__ import annotations
 

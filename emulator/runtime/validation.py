@@ -1,4 +1,4 @@
-"""Validate a scenario before it is served: every mistake, warning and note."""
+"""Validate a scenario before it is served (``emulator check``, ``/_emulator/check``): mistakes, warnings, notes."""
 
 from __future__ import annotations
 

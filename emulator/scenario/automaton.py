@@ -1,7 +1,7 @@
-"""Search of regular expressions in linear time without google-re2, which has no wheels for musl.
+r"""Search for regular expressions of RE2's syntax in linear time where google-re2 is not installed.
 
 The module has the part of google-re2's interface that :mod:`emulator.scenario.regex` uses. Syntax and semantics are
-RE2's, except scripts such as ``\\p{Greek}`` and ``\\C``, which are refused.
+RE2's, except scripts such as ``\p{Greek}`` and ``\C``, which are refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Format diagnostics with the lines of the file that they are about."""
+"""Format diagnostics of a scenario with the lines of the file that they are about, for terminals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics of scenario files: position, message, and the nearest valid name for a misspelt one."""
+"""Diagnostics of scenario files, and their messages from pydantic's errors, with the nearest valid name for a typo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings about valid scenarios that are probably wrong, such as rules that can never match."""
+"""Find parts of valid scenarios that are probably wrong, such as rules that can never match, and warn of them."""
 
 from __future__ import annotations
 

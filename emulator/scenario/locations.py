@@ -1,4 +1,4 @@
-"""Source positions of the values and keys of a scenario."""
+"""Source positions (file, line, column) of the values and keys of a scenario, for diagnostics."""
 
 from __future__ import annotations
 

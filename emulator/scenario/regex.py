@@ -1,4 +1,4 @@
-"""Regular expressions of rules, searched in linear time with RE2.
+"""Regular expressions of rules (``regex`` in ``when``), searched in linear time with RE2.
 
 Look-around and back-references are refused. Expressions have the syntax of Python's ``re`` and are translated where
 RE2 differs. Source: google/re2, doc/syntax.txt. Without google-re2 ``automaton.py`` searches.

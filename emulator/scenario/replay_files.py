@@ -1,4 +1,4 @@
-"""Read the exchanges that a scenario replays from their folder."""
+"""Read the exchanges that a scenario replays from their folder (``replay.from``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find rules and quotas that can never apply because an earlier one always does."""
+"""Find rules and quotas that can never apply because an earlier one always does; ``lint.py`` warns of them."""
 
 from __future__ import annotations
 

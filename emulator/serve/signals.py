@@ -1,4 +1,4 @@
-"""Stop signals of a server process, and its limit on open files."""
+"""Handle stop signals of a server process, and raise its limit on open files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warm up after the start, and collect garbage only while no request is open."""
+"""Import vendors and vocabulary soon after the start, and collect garbage only while no request is open."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Store of several workers: state in each worker, and a cluster bus in the parent process on a Unix socket."""
+"""Store of several workers without Redis: state in each worker, and a message bus in the parent over a Unix socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the outcome of a sweep as one HTML page that loads no other resource."""
+"""Write the outcome of a sweep as one standalone HTML page."""
 
 from __future__ import annotations
 

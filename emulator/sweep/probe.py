@@ -1,4 +1,7 @@
-"""Send a recorded call again, with the earlier calls that it needs, and read the bytes of its answer."""
+"""Send a recorded call again in a fresh session, after the calls that it needs, and read the bytes of its answer.
+
+Cells whose bytes are the same need one run of the command between them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Console page of the control API, with its Content-Security-Policy."""
+"""Read the console's page, ``/_emulator``, for people in a browser; with its Content-Security-Policy."""
 
 import re
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""Redact credentials in bodies: JSON, forms, multipart, event streams."""
+"""Redact credentials in bodies: JSON, forms, multipart, event streams; for recordings, the journal and HAR."""
 
 from __future__ import annotations
 

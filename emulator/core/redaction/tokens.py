@@ -1,4 +1,7 @@
-"""Find credentials by their form: keys with a known prefix, JSON Web Tokens, private keys, also inside base64."""
+"""Find credentials by their form: keys with a known prefix, JSON Web Tokens, private keys, also inside base64.
+
+Recordings are searched for them, as they may be shared; the journal is not.
+"""
 
 from __future__ import annotations
 

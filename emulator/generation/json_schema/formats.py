@@ -1,4 +1,4 @@
-"""Validate strings against the named formats of JSON Schema.
+"""Validate strings against the named formats of JSON Schema (``format``), such as ``date-time`` and ``email``.
 
 Sources: RFC 3339 (dates), RFC 5321 and 6531 (email), RFC 1123 (hostname), RFC 3986 and 3987 (URI and IRI),
 RFC 4122 (UUID), RFC 6570 (URI template), RFC 6901 (JSON pointer).

@@ -1,4 +1,4 @@
-"""Merge the schemas that apply to a value into one shape."""
+"""Merge the schemas that apply to a value into one shape (``shape.py``), from which ``build.py`` writes the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolve references, base URIs and dialects of schemas."""
+"""Resolve ``$ref``, ``$id``, anchors and the dialect (``$schema``) of schemas."""
 
 from __future__ import annotations
 

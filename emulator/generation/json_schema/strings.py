@@ -1,4 +1,4 @@
-"""Generate strings that satisfy patterns, formats and lengths together."""
+"""Generate strings that satisfy patterns, formats and lengths of a shape together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Match text against a pattern in linear time, with an automaton that never backtracks."""
+"""Match text against an ECMA 262 pattern in linear time, with an automaton that never backtracks."""
 
 from __future__ import annotations
 

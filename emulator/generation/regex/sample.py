@@ -1,4 +1,4 @@
-"""Generate a text for a regular expression by keyed random choices along its syntax tree."""
+"""Generate a text for an ECMA 262 pattern by keyed random choices along its syntax tree."""
 
 from __future__ import annotations
 

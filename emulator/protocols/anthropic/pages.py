@@ -1,4 +1,4 @@
-"""Paginate lists as Anthropic's API does."""
+"""Paginate lists as Anthropic's API does (``limit``, ``after_id``, ``before_id``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store in Redis or Valkey that replicas share; every operation is one atomic Lua script."""
+"""Store in Redis or Valkey that replicas share: counters, quotas, documents; each operation is one Lua script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Azure AI Model Inference: serverless and managed endpoints, Foundry resources, Azure OpenAI deployments."""
+"""The vendor ``azure``: serverless and managed endpoints, Foundry resources, Azure OpenAI deployments."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""State of stored batches at a time, and the files that they have written by then."""
+"""Compute the state of a stored batch at a time, and list the files that batches have written by then."""
 
 from base64 import b64encode
 

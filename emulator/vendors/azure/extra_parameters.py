@@ -1,4 +1,4 @@
-"""Validate the extra parameters that are passed to a model."""
+"""Request models of the parameters outside the Model Inference API that pass to a model, and their validation."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

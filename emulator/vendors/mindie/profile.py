@@ -1,4 +1,4 @@
-"""Per-deployment configuration: token limits, derived once from deployment and settings."""
+"""Token limits of a MindIE deployment, derived once from deployment and settings."""
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.requests import Deployment

@@ -1,4 +1,4 @@
-"""Per-deployment profile: kind of a servable, its node name in error texts, and its graph file's settings."""
+"""Profile of an OpenVINO deployment: kind of the servable, its node name in error texts, its graph file's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Route ``/v3/tokenize``: token ids of a text.
+"""Route ``/v3/tokenize``: token ids of texts.
 
 Source: model_server, src/tokenize/tokenize_parser.cpp.
 """

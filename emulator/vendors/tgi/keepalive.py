@@ -1,4 +1,4 @@
-"""Add keep-alive comments to silent streams.
+"""Add keep-alive comments to streams that are silent for 15 s.
 
 Source: axum, ``axum/src/response/sse.rs`` (KeepAlive), with its defaults; each event restarts its timer.
 """

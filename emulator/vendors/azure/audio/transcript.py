@@ -1,4 +1,4 @@
-"""Parts of a transcript: segments and words with their times, and subtitles of them.
+"""Build the parts of a transcript: segments and words with their times, and subtitles (SRT, VTT) of them.
 
 Times divide the sound evenly over its tokens and characters.
 """

@@ -1,4 +1,4 @@
-"""Chat codec and complete responses.
+"""Codec of chat completions, and their complete responses; ``stream.py`` has the streams.
 
 Sources: litellm and databricks-langchain test fixtures; docs.databricks.com, "Query reasoning models";
 databricks-ai-bridge for lists of content parts.

@@ -1,4 +1,4 @@
-"""Guardrails of the AI gateway: findings in texts, and their errors.
+"""Find personal data, unsafe texts and unwanted topics as the AI gateway's guardrails do, and build their errors.
 
 Sources: databricks-sdk (``AiGatewayGuardrails``), an inference-table row of August 2026 for the finding of an input,
 and public notes on the gateway. The detection of unsafe texts and topics is a heuristic.

@@ -1,4 +1,4 @@
-"""Find endpoints: those of the scenario and the catalogue, with all stored changes."""
+"""Find endpoints by name: those of the scenario and the catalogue, with all changes made over the management API."""
 
 from __future__ import annotations
 

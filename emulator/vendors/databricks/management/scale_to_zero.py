@@ -1,4 +1,4 @@
-"""Endpoints that scale to zero: the first request after an idle time is delayed.
+"""Delay the first request to an endpoint after an idle time, as endpoints that scale to zero do.
 
 Source: docs.databricks.com, "Create custom model serving endpoints": after 30 minutes, and usually 10 to 20 seconds.
 """

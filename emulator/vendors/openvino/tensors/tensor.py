@@ -1,4 +1,4 @@
-"""Tensors: what a model declares, their packed values, and generated outputs.
+"""Tensors of classic models: what a model declares, packed values, and generated outputs.
 
 Source: model_server, src/precision.cpp and src/kfs_frontend/kfs_utils.cpp.
 """
