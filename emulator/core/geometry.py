@@ -1,6 +1,6 @@
 """What the vectors of an embedding model mean: declared cosines and rankings of texts, in normalized form.
 
-``scenario/geometry.py`` has the YAML models, ``generation/vectors.py`` builds the vectors.
+``scenario/geometry.py`` has the YAML models, ``generation/embeddings/declared.py`` builds the vectors.
 """
 
 from __future__ import annotations

@@ -286,12 +286,12 @@ def _draw_vectors(
     texts: Sequence[str], keys: Sequence[bytes], deployment: Deployment, dimensions: int, seed: int
 ) -> Vectors:
     """Return the vectors of texts: drawn from their keys, unless the deployment's vectors have a meaning."""
-    from emulator.generation.embeddings import embed, lengthen
+    from emulator.generation.embeddings.hashed import embed, lengthen
 
     geometry = deployment.geometry
     if geometry is None or geometry.kind == "hashed":
         return embed(keys, dimensions, deployment.normalized)
-    from emulator.generation.vectors import embed_texts
+    from emulator.generation.embeddings.declared import embed_texts
 
     model = derive_key(seed, "geometry", deployment.name)
     rows = embed_texts(geometry, texts, keys, deployment.dimensions, dimensions, model)

@@ -24,11 +24,11 @@ from emulator.core.vendor import (
     VendorSettings,
 )
 from emulator.generation import vocabulary_files
-from emulator.generation.arrangement import MAX_TEXTS, ConflictError, arrange
+from emulator.generation.embeddings.arrangement import MAX_TEXTS, ConflictError, arrange
+from emulator.generation.embeddings.declared import count_block
 from emulator.generation.prompt import count_chat, count_parts, count_prompt
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
-from emulator.generation.vectors import count_block
 from emulator.generation.vocabulary_files import PACKAGED
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath

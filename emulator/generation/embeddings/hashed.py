@@ -1,6 +1,6 @@
 """Generate hashed embeddings: the same text, model and seed always give the same vector, and no two texts are close.
 
-They are the default (``geometry: hashed``). ``vectors.py`` makes those of the geometries ``lexical`` and ``declared``.
+They are the default (``geometry: hashed``). ``lexical.py`` and ``declared.py`` make the others.
 """
 
 from __future__ import annotations

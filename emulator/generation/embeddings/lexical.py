@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from emulator.core.cache import BoundedCache, lru
+from emulator.generation.embeddings.unit_vectors import HALF, draw_signs, normalize, round_steps, transform
 from emulator.generation.language import FUNCTION_WORDS
-from emulator.generation.unit_vectors import HALF, draw_signs, normalize, round_steps, transform
 
 if TYPE_CHECKING:
-    from emulator.generation.unit_vectors import Doubles, Floats
+    from emulator.generation.embeddings.unit_vectors import Doubles, Floats
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ASCII_WORDS = bytes(code if chr(code).isalnum() or code == 0x27 else 0x20 for code in range(128)).lower().ljust(256)

@@ -1,6 +1,6 @@
 """Find cosines between declared texts that satisfy every declared relation, or name relations that conflict.
 
-``vectors.py`` turns the cosines into embeddings.
+``declared.py`` turns the cosines into embeddings.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from emulator.core.geometry import Geometry, Near, Ranking, normalize
 from emulator.encoding.floats import dump_base64, dump_float32, dump_int8, pack_ubinary
-from emulator.generation.lexical import _vectors_of
-from emulator.generation.vectors import count_block, embed_texts
+from emulator.generation.embeddings.declared import count_block, embed_texts
+from emulator.generation.embeddings.lexical import _vectors_of
 
 DECLARED = Geometry(
     kind="declared",

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from emulator.core.geometry import Geometry, Near, Ranking, normalize
-from emulator.generation.arrangement import ConflictError, _compile, _solve, arrange
-from emulator.generation.vectors import count_block, embed_texts
-from tests.generation.test_vectors import decode_all
+from emulator.generation.embeddings.arrangement import ConflictError, _compile, _solve, arrange
+from emulator.generation.embeddings.declared import count_block, embed_texts
+from tests.generation.embeddings.test_declared import decode_all
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from emulator.core.geometry import Geometry, Near, Ranking
-from emulator.generation.arrangement import ConflictError, _compile, _solve, arrange
+from emulator.generation.embeddings.arrangement import ConflictError, _compile, _solve, arrange
 
 
 def declare(near: Iterable[tuple[str, str, float]] = (), **parts: object) -> Geometry:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from emulator.core.cache import lru
 from emulator.core.geometry import Geometry, Kind, normalize
-from emulator.generation.arrangement import Arrangement, arrange
-from emulator.generation.embeddings import embed
-from emulator.generation.lexical import draw_lexical
-from emulator.generation.unit_vectors import draw_signs, shorten, transform
-from emulator.generation.unit_vectors import normalize as normalize_rows
+from emulator.generation.embeddings.arrangement import Arrangement, arrange
+from emulator.generation.embeddings.hashed import embed
+from emulator.generation.embeddings.lexical import draw_lexical
+from emulator.generation.embeddings.unit_vectors import draw_signs, shorten, transform
+from emulator.generation.embeddings.unit_vectors import normalize as normalize_rows
 
 if TYPE_CHECKING:
-    from emulator.generation.unit_vectors import Doubles, Floats
+    from emulator.generation.embeddings.unit_vectors import Doubles, Floats
 
 _LEAST_BLOCK = 64  # components in which declared vectors are arranged; the vector repeats such blocks
 _TRIED = 32  # rotations of a block, of which the one counts whose signs are most like the cosines, for binary vectors

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from emulator.encoding.floats import dump_float32
-from emulator.generation.embeddings import embed
+from emulator.generation.embeddings.hashed import embed
 
 KEYS = [b"key %d" % number for number in range(300)]
 
