@@ -1,23 +1,18 @@
 """Format errors of the documented API (``seed``, ``docs``) and of the model containers (``maas``, ``managed``).
 
-``SHAPES`` has the function of every format, those of the gateways as well.
-
 Sources: Azure Machine Learning reference, Chat Completions, definitions of errors; Azure/azure-sdk-assets, recorded
 refusals of serverless endpoints; Azure/azureml-assets, foundation/model/serve/error_handler.py, constants.py and
 api_server.py.
 """
 
-from collections.abc import Mapping
-
 from emulator.core.errors import ErrorKind
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.protocols.anthropic.response import build_error, draw_request_id, find_error_type
-from emulator.vendors.azure.errors.format_gateways import format_aoai, format_foundry, format_invalid
+from emulator.vendors.azure.errors.format_gateways import format_foundry, format_invalid
 from emulator.vendors.azure.errors.types import (
     BRANCHES,
     ErrorFields,
-    ErrorFormatter,
     FormattedError,
     format_filtered,
     model_error_headers,
@@ -177,14 +172,3 @@ def _format_anthropic_message(fields: ErrorFields) -> str:
     if fields.kind is ErrorKind.UNAUTHENTICATED:
         return "invalid x-api-key"
     return "Not Found" if fields.kind is ErrorKind.NOT_FOUND else fields.text
-
-
-SHAPES: Mapping[str, ErrorFormatter] = {
-    "seed": format_seed,
-    "docs": format_docs,
-    "maas": format_maas,
-    "managed": format_managed,
-    "foundry": format_foundry,
-    "aoai": format_aoai,
-    "anthropic": format_anthropic,
-}

@@ -7,16 +7,32 @@ from emulator.core.http import Request, Response
 from emulator.core.json import Object, dump_json
 from emulator.core.vendor import AnyEndpoint, MethodNotAllowedError
 from emulator.encoding import sse
-from emulator.vendors.azure.errors.format_serverless import SHAPES
+from emulator.vendors.azure.errors.format_gateways import format_aoai, format_foundry
+from emulator.vendors.azure.errors.format_serverless import (
+    format_anthropic,
+    format_docs,
+    format_maas,
+    format_managed,
+    format_seed,
+)
 from emulator.vendors.azure.errors.rate_limits import retry_after
 from emulator.vendors.azure.errors.refusals import no_such_path
-from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, FormattedError, build_fields
+from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, ErrorFormatter, FormattedError, build_fields
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
 from emulator.vendors.azure.responses.parse import draw_id
 from emulator.vendors.azure.url_kind import classify_url, is_responses
 
+_FORMATTERS: Mapping[str, ErrorFormatter] = {
+    "seed": format_seed,
+    "docs": format_docs,
+    "maas": format_maas,
+    "managed": format_managed,
+    "foundry": format_foundry,
+    "aoai": format_aoai,
+    "anthropic": format_anthropic,
+}
 _TEXT_TYPE = ("Content-Type", "text/plain")
 _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
@@ -100,5 +116,5 @@ def _find_format(request: Request, service: AzureService) -> str:
 
 
 def _format_error(fields: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:
-    formatted = SHAPES[shape](fields)
+    formatted = _FORMATTERS[shape](fields)
     return formatted if error.body is None else FormattedError(error.body, formatted.headers, formatted.status)
