@@ -20,7 +20,7 @@ from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned, find_upload, read_content
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
@@ -81,14 +81,16 @@ def create(request: Request, service: AzureService) -> Change:
     def make_with(answers: Answers) -> Change:
         return _store(_finish(batch, lines, answers, request, service), request, service)
 
-    return Change(lambda documents: Write(answer({}, request, service), "", None), inner=inner, make_with=make_with)
+    return Change(
+        lambda documents: Write(answer_json({}, request, service), "", None), inner=inner, make_with=make_with
+    )
 
 
 def retrieve(request: Request, service: AzureService) -> Response:
     """``GET /batches/{batch}``."""
     validate_place(request, service)
     document = _find(request.documents, request)
-    return answer(build_state(document, service.clock.now()), request, service)
+    return answer_json(build_state(document, service.clock.now()), request, service)
 
 
 def show_batches(request: Request, service: AzureService) -> Response:
@@ -97,7 +99,7 @@ def show_batches(request: Request, service: AzureService) -> Response:
     stored = [one for one in map(as_object, request.documents.values()) if "batch" in one]
     now = service.clock.now()
     batches = [build_state(one, now) for one in stored if one["principal"] == request.principal]
-    return answer(list_page(batches, request.query, newest_first=True), request, service)
+    return answer_json(list_page(batches, request.query, newest_first=True), request, service)
 
 
 def cancel(request: Request, service: AzureService) -> Change:
@@ -114,7 +116,7 @@ def cancel(request: Request, service: AzureService) -> Change:
         stopped: Object = {"status": "cancelled", "cancelling_at": int(now), "cancelled_at": int(now)}
         batch: Object = {**state, **({} if state["status"] == "cancelled" else stopped)}
         changed: Object = {**document, "batch": batch, "output": "", "failures": ""}
-        return Write(answer(batch, request, service), request.params["batch"], changed)
+        return Write(answer_json(batch, request, service), request.params["batch"], changed)
 
     return Change(make)
 
@@ -253,4 +255,4 @@ def _build_result(line: Object, status: int, body: bytes, request: Request, numb
 def _store(document: Object, request: Request, service: AzureService) -> Change:
     batch = as_object(document["batch"])
     whole: Object = {**document, "principal": request.principal}
-    return Change(lambda documents: Write(answer(batch, request, service), str(batch["id"]), whole))
+    return Change(lambda documents: Write(answer_json(batch, request, service), str(batch["id"]), whole))

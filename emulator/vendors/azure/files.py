@@ -17,8 +17,7 @@ from emulator.vendors.azure.batch_results import list_results
 from emulator.vendors.azure.documents import read_content
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.forms import read_form
-from emulator.vendors.azure.headers import echo_request_id, gateway_headers
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import answer_json, echo_request_id, gateway_headers
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
@@ -64,7 +63,7 @@ def upload(request: Request, service: AzureService) -> Change:
         if stored + len(content) > MAX_STORED:
             text = f"The files of a session may have {MAX_STORED} bytes together. Delete some first."
             raise refusals.contradicts(text, "file", "quota_exceeded")
-        return Write(answer(found, request, service), name, document)
+        return Write(answer_json(found, request, service), name, document)
 
     return Change(make)
 
@@ -75,13 +74,13 @@ def show_files(request: Request, service: AzureService) -> Response:
     purpose = request.query.get("purpose")
     files = [as_object(one["file"]) for one in _list_files(request, service)]
     wanted = [one for one in files if purpose in (None, one["purpose"])]
-    return answer(list_page(wanted, request.query, newest_first=True), request, service)
+    return answer_json(list_page(wanted, request.query, newest_first=True), request, service)
 
 
 def show_file(request: Request, service: AzureService) -> Response:
     """``GET /files/{file}``."""
     validate_place(request, service)
-    return answer(_find(request, service)["file"], request, service)
+    return answer_json(_find(request, service)["file"], request, service)
 
 
 def show_content(request: Request, service: AzureService) -> Response:
@@ -98,7 +97,7 @@ def delete_file(request: Request, service: AzureService) -> Change:
 
     def make(documents: Documents) -> Write:
         name = as_text(as_object(_find(request, service)["file"])["id"])
-        return Write(answer({"id": name, "object": "file", "deleted": True}, request, service), name, None)
+        return Write(answer_json({"id": name, "object": "file", "deleted": True}, request, service), name, None)
 
     return Change(make)
 

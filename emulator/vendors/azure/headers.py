@@ -1,4 +1,4 @@
-"""Build the response headers of each Azure service, in its order and letter case.
+"""Build the response headers of each Azure service, in its order and letter case, and JSON responses of a resource.
 
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from emulator.core.cache import lru
 from emulator.core.hosts import is_loopback
-from emulator.core.http import Headers, Request
-from emulator.core.json import JSON, as_array, as_integer, as_text
+from emulator.core.http import Headers, Request, Response
+from emulator.core.json import JSON, as_array, as_integer, as_text, dump_json
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
 from emulator.core.rng import format_uuid, prepare_key
-from emulator.vendors.azure.profile import DeploymentProfile
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
@@ -110,6 +110,12 @@ def gateway_headers(request: Request, hsts: bool | None) -> Headers:
         ("apim-request-id", format_uuid(_derive_name(request.key))),
         *(_GATEWAY_HSTS if hsts else _GATEWAY),
     )
+
+
+def answer_json(body: JSON, request: Request, service: AzureService) -> Response:
+    """Return a JSON response (200) of a Foundry or OpenAI resource itself, rather than of a model."""
+    headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
+    return Response(200, dump_json(body), headers)
 
 
 @lru(256)

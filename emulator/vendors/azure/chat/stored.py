@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.json import JSON, Object, as_array, as_object, dump_json, parse_json
+from emulator.core.json import JSON, Object, as_array, as_object, parse_json
 from emulator.core.plan import Plan
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Codec, Write
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
-from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
@@ -71,13 +71,13 @@ def list_stored(request: Request, service: AzureService) -> Response:
         if model in (None, document["asked"], as_object(document["completion"])["model"])
         and wanted.items() <= as_object(as_object(document["completion"])["metadata"]).items()
     ]
-    return _answer(list_page(found, request.query, newest_first=False), request, service)
+    return answer_json(list_page(found, request.query, newest_first=False), request, service)
 
 
 def retrieve_stored(request: Request, service: AzureService) -> Response:
     """``GET /chat/completions/{completion}``."""
     _validate_place(request, service)
-    return _answer(_find(request.documents, request)["completion"], request, service)
+    return answer_json(_find(request.documents, request)["completion"], request, service)
 
 
 def list_messages(request: Request, service: AzureService) -> Response:
@@ -85,7 +85,7 @@ def list_messages(request: Request, service: AzureService) -> Response:
     _validate_place(request, service)
     messages = as_array(_find(request.documents, request)["messages"])
     shaped = [_build_message(request.params["completion"], number, each) for number, each in enumerate(messages)]
-    return _answer(list_page(shaped, request.query, newest_first=False), request, service)
+    return answer_json(list_page(shaped, request.query, newest_first=False), request, service)
 
 
 class MetadataUpdate(WireModel):
@@ -104,7 +104,7 @@ def update_stored(request: Request, service: AzureService) -> Change:
         wire = validate(MetadataUpdate, parse_body(request, settings))
         completion: Object = {**as_object(document["completion"]), "metadata": wire.metadata or {}}
         changed: Object = {**document, "completion": completion}
-        return Write(_answer(completion, request, service), request.params["completion"], changed)
+        return Write(answer_json(completion, request, service), request.params["completion"], changed)
 
     return Change(make)
 
@@ -117,7 +117,7 @@ def delete_stored(request: Request, service: AzureService) -> Change:
         _find(documents, request)
         name = request.params["completion"]
         body: Object = {"object": "chat.completion.deleted", "id": name, "deleted": True}
-        return Write(_answer(body, request, service), name, None)
+        return Write(answer_json(body, request, service), name, None)
 
     return Change(make)
 
@@ -162,8 +162,3 @@ def _build_message(name: str, number: int, given: JSON) -> Object:
         "name": message.get("name"),
         "content_parts": parts,
     }
-
-
-def _answer(body: JSON, request: Request, service: AzureService) -> Response:
-    headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
-    return Response(200, dump_json(body), headers)

@@ -6,9 +6,9 @@ Sources: openai-python, ``types/model.py`` (``/openai/v1/models``); learn.micros
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.json import JSON, Object, dump_json
+from emulator.core.json import JSON, Object
 from emulator.core.requests import Deployment
-from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import look_up, validate_place
 from emulator.vendors.azure.url_kind import UrlKind
@@ -22,7 +22,7 @@ def list_models(request: Request, service: AzureService) -> Response:
     models = [
         _build_model(found, surface, service) for found in service.deployments.values() if found.state != "retired"
     ]
-    return answer({"data": models, "object": "list"}, request, service)
+    return answer_json({"data": models, "object": "list"}, request, service)
 
 
 def retrieve_model(request: Request, service: AzureService) -> Response:
@@ -35,7 +35,7 @@ def retrieve_model(request: Request, service: AzureService) -> Response:
         raise EmulatedError(
             ErrorKind.INVALID_REQUEST, text, param="model", status=404, details={"openai_code": "model_not_found"}
         )
-    return answer(_build_model(found, surface, service), request, service)
+    return answer_json(_build_model(found, surface, service), request, service)
 
 
 def _build_model(deployment: Deployment, surface: UrlKind, service: AzureService) -> Object:
@@ -59,10 +59,3 @@ def _build_model(deployment: Deployment, surface: UrlKind, service: AzureService
         "created_at": _CREATED,
         "object": "model",
     }
-
-
-def answer(body: JSON, request: Request, service: AzureService) -> Response:
-    """Return a JSON response of the resource."""
-    return Response(
-        200, dump_json(body), (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
-    )

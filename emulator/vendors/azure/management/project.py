@@ -7,7 +7,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import Object
 from emulator.core.requests import Deployment
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.models import model_name
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import look_up
@@ -24,7 +24,7 @@ def list_deployments(request: Request, service: AzureService) -> Response:
     for name, field in (("modelPublisher", "modelPublisher"), ("modelName", "modelName"), ("deploymentType", "type")):
         if name in query:
             shapes = [shape for shape in shapes if shape[field] == query[name]]
-    return answer({"value": shapes}, request, service)
+    return answer_json({"value": shapes}, request, service)
 
 
 def get_deployment(request: Request, service: AzureService) -> Response:
@@ -32,7 +32,7 @@ def get_deployment(request: Request, service: AzureService) -> Response:
     found = look_up(service, request.params["name"])
     if found is None:
         raise _error_not_found(f"Deployment {request.params['name']} not found.")
-    return answer(_build_deployment(found, service), request, service)
+    return answer_json(_build_deployment(found, service), request, service)
 
 
 def _build_deployment(deployment: Deployment, service: AzureService) -> Object:
@@ -52,13 +52,13 @@ def _build_deployment(deployment: Deployment, service: AzureService) -> Object:
 def list_connections(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/connections``; the query filters by kind."""
     wanted = request.query.get("connectionType")
-    return answer({"value": [_build_connection(request)] if wanted in (None, _KIND) else []}, request, service)
+    return answer_json({"value": [_build_connection(request)] if wanted in (None, _KIND) else []}, request, service)
 
 
 def get_connection(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/connections/{name}``: without credentials."""
     _validate_connection(request)
-    return answer(_build_connection(request), request, service)
+    return answer_json(_build_connection(request), request, service)
 
 
 def open_connection(request: Request, service: AzureService) -> Response:
@@ -66,7 +66,7 @@ def open_connection(request: Request, service: AzureService) -> Response:
     _validate_connection(request)
     headers = request.all_headers
     key = headers.get("api-key") or headers.get("Authorization", "").partition(" ")[2]
-    return answer({**_build_connection(request), "credentials": {"type": "ApiKey", "key": key}}, request, service)
+    return answer_json({**_build_connection(request), "credentials": {"type": "ApiKey", "key": key}}, request, service)
 
 
 def _build_connection(request: Request) -> Object:

@@ -9,7 +9,7 @@ from emulator.core.rng import draw_hex, draw_opaque
 from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.members import build_refusal
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import parse_request
@@ -59,4 +59,4 @@ def compact(request: Request, service: AzureService) -> Response:
             "total_tokens": tokens + output,
         },
     }
-    return answer(body, request, service)
+    return answer_json(body, request, service)

@@ -17,7 +17,7 @@ from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.members import build_refusal
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
@@ -65,13 +65,13 @@ def create(request: Request, service: AzureService) -> Change:
         "deleted": [],
         "principal": request.principal,
     }
-    return Change(lambda documents: Write(answer(document["conversation"], request, service), name, document))
+    return Change(lambda documents: Write(answer_json(document["conversation"], request, service), name, document))
 
 
 def retrieve(request: Request, service: AzureService) -> Response:
     """``GET /conversations/{conversation}``."""
     validate_place(request, service)
-    return answer(_find(request.documents, request)["conversation"], request, service)
+    return answer_json(_find(request.documents, request)["conversation"], request, service)
 
 
 def update(request: Request, service: AzureService) -> Change:
@@ -93,7 +93,7 @@ def delete(request: Request, service: AzureService) -> Change:
         _find(documents, request)
         name = request.params["conversation"]
         return Write(
-            answer({"id": name, "object": "conversation.deleted", "deleted": True}, request, service), name, None
+            answer_json({"id": name, "object": "conversation.deleted", "deleted": True}, request, service), name, None
         )
 
     return Change(make)
@@ -118,13 +118,13 @@ def show_items(request: Request, service: AzureService) -> Response:
     """``GET /conversations/{conversation}/items``: a page, the newest first."""
     validate_place(request, service)
     items = list_kept(_find(request.documents, request), request.documents)
-    return answer(list_page(items, request.query, newest_first=True), request, service)
+    return answer_json(list_page(items, request.query, newest_first=True), request, service)
 
 
 def show_item(request: Request, service: AzureService) -> Response:
     """``GET /conversations/{conversation}/items/{item}``."""
     validate_place(request, service)
-    return answer(_find_item(_find(request.documents, request), request.documents, request), request, service)
+    return answer_json(_find_item(_find(request.documents, request), request.documents, request), request, service)
 
 
 def delete_item(request: Request, service: AzureService) -> Change:
@@ -175,7 +175,7 @@ def _change(
 ) -> Change:
     def make(documents: Documents) -> Write:
         body, document = change(_find(documents, request), documents)
-        return Write(answer(body, request, service), request.params["conversation"], document)
+        return Write(answer_json(body, request, service), request.params["conversation"], document)
 
     return Change(make)
 

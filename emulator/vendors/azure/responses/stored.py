@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
-from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text, dump_json
+from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.headers import JSON_TYPE, STREAM_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.headers import STREAM_TYPE, answer_json, echo_request_id, gateway_headers
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
@@ -43,7 +43,7 @@ def retrieve(request: Request, service: AzureService) -> Response | StreamingRes
     document = _find(request.documents, request)
     now = service.clock.now()
     if request.query.get("stream") != "true":
-        return _answer(build_state(document, now), request, service)
+        return answer_json(build_state(document, now), request, service)
     headers = (
         STREAM_TYPE,
         *gateway_headers(request, service.settings.hsts),
@@ -73,7 +73,7 @@ def delete(request: Request, service: AzureService) -> Change:
         name = request.params["response"]
         # the items stay in the conversation
         rest: JSON = {**document, "hidden": True} if document.get("joined") else None
-        return Write(_answer({"id": name, "object": "response", "deleted": True}, request, service), name, rest)
+        return Write(answer_json({"id": name, "object": "response", "deleted": True}, request, service), name, rest)
 
     return Change(make)
 
@@ -94,7 +94,7 @@ def cancel(request: Request, service: AzureService) -> Change:
             if now >= as_number(document["ends"]) - _TOLERANCE:
                 raise refusals.contradicts(_CANCEL_ERRORS[as_text(as_object(document["response"])["status"])], None)
             document = {**document, "cancelled_at": now}
-        return Write(_answer(build_state(document, now), request, service), request.params["response"], document)
+        return Write(answer_json(build_state(document, now), request, service), request.params["response"], document)
 
     return Change(make)
 
@@ -104,7 +104,7 @@ def list_input(request: Request, service: AzureService) -> Response:
     validate_place(request, service)
     document = _find(request.documents, request)
     items = [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]))]
-    return _answer(list_page(items, request.query, newest_first=True), request, service)
+    return answer_json(list_page(items, request.query, newest_first=True), request, service)
 
 
 def _find(documents: Mapping[str, JSON], request: Request) -> Object:
@@ -113,8 +113,3 @@ def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     if document is None:
         raise error_not_found(name)
     return document
-
-
-def _answer(body: JSON, request: Request, service: AzureService) -> Response:
-    headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
-    return Response(200, dump_json(body), headers)

@@ -17,7 +17,7 @@ from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.decoder import WireModel
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
@@ -101,7 +101,7 @@ def show_file(request: Request, service: AzureService) -> Response:
     document = find_store(request.documents, request.params["store"], request, service)
     name = request.params["file"]
     file = build_file(name, _find(document, request), request.params["store"], request, service)
-    return answer(file, request, service)
+    return answer_json(file, request, service)
 
 
 def update_file(request: Request, service: AzureService) -> Change:
@@ -142,7 +142,7 @@ def show_content(request: Request, service: AzureService) -> Response:
         "has_more": False,
         "next_page": None,
     }
-    return answer(body, request, service)
+    return answer_json(body, request, service)
 
 
 def add_batch(request: Request, service: AzureService) -> Change:
@@ -172,7 +172,7 @@ def retrieve_batch(request: Request, service: AzureService) -> Response:
     """``GET /vector_stores/{store}/file_batches/{batch}``."""
     validate_place(request, service)
     document, name = _find_batch(request.documents, request, service)
-    return answer(_build_batch(name, document, request, service), request, service)
+    return answer_json(_build_batch(name, document, request, service), request, service)
 
 
 def cancel_batch(request: Request, service: AzureService) -> Change:
@@ -249,7 +249,7 @@ def _list(document: Object, batch: str | None, request: Request, service: AzureS
         raise refusals.contradicts(text, "filter", "invalid_value")
     built = _build_files(document, batch, request, service)
     kept = [file for file in built if state in (None, file["status"])]
-    return answer(list_page(kept, request.query, newest_first=True), request, service)
+    return answer_json(list_page(kept, request.query, newest_first=True), request, service)
 
 
 def _build_files(document: Object, batch: str | None, request: Request, service: AzureService) -> list[Object]:

@@ -22,7 +22,7 @@ from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import Integer, WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned, find_upload, read_content
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.members import build_refusal
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
@@ -137,7 +137,7 @@ def create(request: Request, service: AzureService) -> Change:
         if sum("vector_store" in as_object(one) for one in documents.values()) >= MAX_STORES:
             text = f"A session may have {MAX_STORES} vector stores. Delete some first."
             raise refusals.contradicts(text, None, "quota_exceeded")
-        return Write(answer(build_store(document, request, service), request, service), name, document)
+        return Write(answer_json(build_store(document, request, service), request, service), name, document)
 
     return Change(make)
 
@@ -149,14 +149,14 @@ def show_stores(request: Request, service: AzureService) -> Response:
     stored = [one for one in map(as_object, request.documents.values()) if "vector_store" in one]
     mine = [*declared, *[one for one in stored if one["principal"] == request.principal]]
     stores = [build_store(one, request, service) for one in mine]
-    return answer(list_page(stores, request.query, newest_first=True), request, service)
+    return answer_json(list_page(stores, request.query, newest_first=True), request, service)
 
 
 def retrieve(request: Request, service: AzureService) -> Response:
     """``GET /vector_stores/{store}``."""
     validate_place(request, service)
     document = find_store(request.documents, request.params["store"], request, service)
-    return answer(build_store(document, request, service), request, service)
+    return answer_json(build_store(document, request, service), request, service)
 
 
 def update(request: Request, service: AzureService) -> Change:
@@ -184,7 +184,7 @@ def delete(request: Request, service: AzureService) -> Change:
         find_own(documents, request, service)
         name = request.params["store"]
         body: Object = {"id": name, "object": "vector_store.deleted", "deleted": True}
-        return Write(answer(body, request, service), name, None)
+        return Write(answer_json(body, request, service), name, None)
 
     return Change(make)
 
@@ -207,7 +207,7 @@ def search(request: Request, service: AzureService) -> Change:
             "next_page": None,
         }
         if "declared" in document:
-            return answer(body, request, service)
+            return answer_json(body, request, service)
         return write_store({**document, "active": service.clock.now()}, body, request, service)
 
     return Change(make)
@@ -324,7 +324,7 @@ def _declare(name: str, service: AzureService) -> Object:
 
 def write_store(document: Object, body: JSON, request: Request, service: AzureService) -> Write:
     name = as_text(as_object(document["vector_store"])["id"])
-    return Write(answer(body, request, service), name, document)
+    return Write(answer_json(body, request, service), name, document)
 
 
 def build_store(document: Object, request: Request, service: AzureService) -> Object:
