@@ -1,6 +1,7 @@
 """Build the model list of Anthropic's API, which Azure and Databricks have.
 
-Source: the package ``anthropic``, ``types/model_info.py``.
+Source: the package ``@anthropic-ai/sdk`` 1.14, ``resources/models.ts``. Whether Azure and Databricks list the line and
+the lifecycle is unverified.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from emulator.core.requests import Deployment
 from emulator.protocols.anthropic.pages import list_page
 
 _CREATED = "2025-09-29T00:00:00Z"  # no source has the release dates of all
+_LINES = frozenset({"haiku", "sonnet", "opus", "fable", "mythos"})
 
 
 def build_list(deployments: Sequence[Deployment], query: Mapping[str, str]) -> Object:
@@ -32,6 +34,10 @@ def build_model(deployment: Deployment) -> Object:
         "max_input_tokens": deployment.context,
         "max_tokens": deployment.max_output,
         "capabilities": None,
+        "line": next((word for word in words if word in _LINES), None),
+        "lifecycle": "active",
+        "deprecated_at": None,
+        "retires_at": None,
     }
 
 

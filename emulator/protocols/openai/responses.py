@@ -412,7 +412,7 @@ def _stream_call(writer: _EventEncoder, location: Object, item: Item) -> Iterato
         yield writer.event(end, item.end, "response.custom_tool_call_input.done", whole)
         return
     yield from writer.deltas("response.function_call_arguments.delta", location, item)
-    done: Object = {**location, "name": item.name, "arguments": join_text(writer.choice, item)}
+    done: Object = {**location, "arguments": join_text(writer.choice, item)}
     yield writer.event(end, item.end, "response.function_call_arguments.done", done)
 
 

@@ -161,7 +161,7 @@ def test_answer_can_be_sent_back() -> None:
     [({}, "global", "5m"), ({"inference_geo": "us", "cache_control": {**EPHEMERAL, "ttl": "1h"}}, "us", "1h")],
 )
 def test_answer_has_todays_fields(fields: JSON, geo: str, ttl: str) -> None:
-    plan = replace(ANSWERED, usage=Usage(13, 3, 0, stored_tokens=5))
+    plan = replace(ANSWERED, usage=Usage(13, 3, 1, stored_tokens=5))
     body = parse_json(accept(ask(**fields), MESSAGES).codec.render(plan, REQUEST).body)
     assert body["content"][-1]["caller"] == {"type": "direct"}
     assert body["stop_details"] is None
@@ -170,6 +170,7 @@ def test_answer_has_todays_fields(fields: JSON, geo: str, ttl: str) -> None:
         "cache_creation_input_tokens": 5,
         "cache_read_input_tokens": 0,
         "output_tokens": 3,
+        "output_tokens_details": {"thinking_tokens": 1},
         "cache_creation": {
             "ephemeral_5m_input_tokens": 5 if ttl == "5m" else 0,
             "ephemeral_1h_input_tokens": 5 if ttl == "1h" else 0,
@@ -198,7 +199,9 @@ def test_stream_has_ping_and_whole_usage() -> None:
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
         "output_tokens": 3,
+        "output_tokens_details": {"thinking_tokens": 0},
     }
+    assert "output_tokens_details" not in parse_json(events[0])["message"]["usage"]
     assert dict(answered.headers)["request-id"].startswith("req_011C")
 
 
@@ -221,6 +224,9 @@ def test_models_are_listed_in_pages() -> None:
     assert (first["has_more"], first["first_id"]) == (True, names[0])
     assert get(f"?limit=1&after_id={names[0]}")["data"][0]["id"] == names[1]
     assert get(f"?limit=1&before_id={names[1]}")["data"][0]["id"] == names[0]
-    assert get(f"/{names[0]}")["display_name"].startswith("Claude")
+    one = get(f"/{names[0]}")
+    assert one["display_name"].startswith("Claude")
+    assert (one["lifecycle"], one["deprecated_at"], one["retires_at"]) == ("active", None, None)
+    assert {model["line"] for model in whole["data"]} <= {"haiku", "sonnet", "opus", "fable"}
     assert refuse(None, "/anthropic/v1/models?limit=0").status == 400
     assert refuse(None, "/anthropic/v1/models/gpt-4o").json()["error"]["type"] == "not_found_error"

@@ -54,6 +54,7 @@ def test_call_streams_in_order() -> None:
         "response.completed",
     ]
     done = next(e for e in events if e["type"] == "response.function_call_arguments.done")
+    assert {*done} == {"type", "sequence_number", "item_id", "output_index", "arguments"}
     assert done["arguments"] == "".join(e["delta"] for e in events if e["type"].endswith("arguments.delta"))
 
 
