@@ -25,7 +25,7 @@ from emulator.recording.compare import Comparison, build_overlay, compare, forma
 from emulator.recording.exchange import Exchange, ExchangeError, load_folder
 from emulator.recording.folder import ExchangeFolder
 from emulator.recording.relay import Relay, select_headers
-from emulator.recording.replay import Recorded, Recording
+from emulator.recording.replay import RecordedExchange, Recording
 from emulator.recording.server import RecordServer
 from emulator.serve.in_process import start_here
 from emulator.vendors import VENDORS
@@ -65,9 +65,9 @@ def _keep_colours(line: str) -> str:
     return "\x1b".join(map(escape, line.split("\x1b")))
 
 
-def _index(exchanges: Sequence[Exchange]) -> list[Recorded]:
+def _index(exchanges: Sequence[Exchange]) -> list[RecordedExchange]:
     """Return exchanges with their canonical requests, in order; those of unknown vendors are left out."""
-    found: list[Recorded] = []
+    found: list[RecordedExchange] = []
     for vendor in dict.fromkeys(exchange.vendor for exchange in exchanges):
         if vendor in VENDORS:
             found += Recording(exchanges, vendor, Resolver(VENDORS[vendor]), PARTS).calls

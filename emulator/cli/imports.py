@@ -9,7 +9,7 @@ from pathlib import Path
 from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.imports.files import read_files, write_found
-from emulator.imports.found import ImportProblem
+from emulator.imports.result import ImportProblem
 
 
 def import_files(files: Sequence[Path], folder: Path, vendor: str) -> int:

@@ -17,7 +17,7 @@ from emulator.core.quota import Balance
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.credentials import MaskedCredential
 from emulator.core.redaction.values import redact, redact_request, redact_text
-from emulator.http.schedule import Sent
+from emulator.http.schedule import SendProgress
 from emulator.journal.entry import (
     NO_ATTEMPTS,
     Attempts,
@@ -122,7 +122,7 @@ class CallRecord:
     start_seq: int
     fingerprint: bytes
     attempt: int
-    sent: Sent
+    sent: SendProgress
     sent_tokens: int
     bytes_in: int
     deployment: str | None

@@ -15,7 +15,7 @@ from emulator.core.vendor import AnyEndpoint, InferenceCall, Parsed
 from emulator.faults import AnyFault, FaultSite
 from emulator.handler.budget import BudgetReservation
 from emulator.handler.call_record import CallRecord
-from emulator.http.schedule import Sent
+from emulator.http.schedule import SendProgress
 from emulator.journal.entry import LimitCheck
 from emulator.ratelimit import Ticket
 from emulator.scenario.matching import Match
@@ -110,7 +110,7 @@ class RequestContext:
     response: Response | StreamingResponse | FaultableResponse | None = None
     extra: Headers = ()
     fault_sites: tuple[FaultSite, ...] = ()
-    sent: Sent = field(default_factory=Sent)
+    sent: SendProgress = field(default_factory=SendProgress)
     is_stopped: bool = False
     is_forwarded: bool = False
     record: CallRecord | None = None

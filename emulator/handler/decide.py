@@ -40,7 +40,7 @@ from emulator.scenario.template import TooMuchTextError, fill, is_heavy
 
 if TYPE_CHECKING:
     from emulator.handler.replay import Replayer
-    from emulator.recording.replay import Recorded
+    from emulator.recording.replay import RecordedExchange
 
 log = logging.getLogger("emulator")
 AnswerInner = Callable[[InnerRequest, Request], Awaitable[tuple[int, bytes]]]
@@ -157,7 +157,7 @@ class ResponseDecider:
             return outcome is NOTHING
         return outcome.error is None and outcome.reply is None and not outcome.pass_
 
-    async def _replay(self, recorded: Recorded, context: RequestContext, match: Match) -> FaultableResponse:
+    async def _replay(self, recorded: RecordedExchange, context: RequestContext, match: Match) -> FaultableResponse:
         """Return the response of an exchange; an answer of a model costs quota as any other."""
         assert self._replayer is not None
         found = self._replayer.read(recorded)
@@ -339,7 +339,7 @@ class ResponseDecider:
         return sent
 
 
-def _explain_replay(recorded: Recorded, match: Match) -> str:
+def _explain_replay(recorded: RecordedExchange, match: Match) -> str:
     """Name the file of a recording, and the rule that changes how its response is sent."""
     rule = "" if match.rule is None else f", as rule {match.rule.name!r} says"
     return f"Replayed from {PurePath(recorded.exchange.source).name or 'a recording'}{rule}."

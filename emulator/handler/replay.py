@@ -20,7 +20,7 @@ from emulator.http.routing import Router
 from emulator.recording.canonical import CanonicalRequest
 from emulator.recording.exchange import Exchange, parse_named_exchanges
 from emulator.recording.redact import Secrets, redact_headers, redact_whole
-from emulator.recording.replay import Recorded, Recording, build_response, choose
+from emulator.recording.replay import RecordedExchange, Recording, build_response, choose
 from emulator.scenario.matching import Match
 from emulator.scenario.models import FixedUsage, Replay, ReplayTiming, ReplyOutcome, TimingScale
 
@@ -78,7 +78,7 @@ class Replayer:
         self._emulator = emulator
         self._recording = load_recording(settings.exchanges or (), vendor, tuple(settings.match))
 
-    async def find(self, context: RequestContext) -> Recorded | None:
+    async def find(self, context: RequestContext) -> RecordedExchange | None:
         """Return the exchange that answers a request; equal requests get theirs in order."""
         request = context.request
         found, key = self._recording.find(self._canonicalize(request))
@@ -98,7 +98,7 @@ class Replayer:
         body = redact_whole(request.body, secrets, "request body")
         return self._recording.canonicalize(request.method, request.path, body)
 
-    def read(self, recorded: Recorded) -> ReplayedAnswer:
+    def read(self, recorded: RecordedExchange) -> ReplayedAnswer:
         """Return the answer of an exchange."""
         return ReplayedAnswer(recorded, self._settings.timing, self._vendor)
 
@@ -107,7 +107,7 @@ class Replayer:
 class ReplayedAnswer:
     """Recorded answer to a request."""
 
-    recorded: Recorded
+    recorded: RecordedExchange
     timing: ReplayTiming
     vendor: AnyVendor
 

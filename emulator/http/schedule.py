@@ -27,7 +27,7 @@ _MIN_PACKED = 8  # times; shorter lists take no more memory than packed arrays
 
 
 @dataclass(slots=True)
-class Sent:
+class SendProgress:
     """Progress of a response: what was sent to the client, and when.
 
     Fields:
@@ -140,7 +140,7 @@ class ScheduleWriter:
         clock: Clock,
         started: float,
         frames: Frames,
-        sent: Sent,
+        sent: SendProgress,
         before_end: Callable[[], None],
         *,
         opening: bytes = b"",

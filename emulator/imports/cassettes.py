@@ -16,16 +16,16 @@ import yaml
 
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, dump_json
-from emulator.imports.found import Found, as_items, as_mapping, cut_body
+from emulator.imports.result import ImportResult, as_items, as_mapping, cut_body
 from emulator.imports.vendors import find_target, find_vendor
 from emulator.recording.exchange import Exchange, drop_framing, find_header
 
 _WINDOWS = {"gzip": 31, "deflate": 47}  # zlib's ``wbits``
 
 
-def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Found:
+def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> ImportResult:
     """Read a vcrpy cassette; its streams have no times."""
-    found = Found()
+    found = ImportResult()
     streams = 0
     interactions = value.get("interactions")
     for number, item in enumerate(interactions if isinstance(interactions, list) else ()):
@@ -87,7 +87,7 @@ def _group_headers(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return shown
 
 
-def build_exchange(place: str, found: Found, url: str, vendor: str) -> Exchange | None:
+def build_exchange(place: str, found: ImportResult, url: str, vendor: str) -> Exchange | None:
     """Return the exchange of a URL, to be filled; ``None`` if nothing says whose service it is, which is listed."""
     name = vendor or find_vendor(url)
     if not name:
@@ -151,9 +151,9 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def read_har(value: JSON, file: str, vendor: str) -> Found:
+def read_har(value: JSON, file: str, vendor: str) -> ImportResult:
     """Read a HAR file; of a stream it has the time of the first byte and of the last."""
-    found = Found()
+    found = ImportResult()
     streams = 0
     for number, entry in enumerate(map(as_mapping, as_items(as_mapping(as_mapping(value).get("log")).get("entries")))):
         place = f"{file}: log.entries[{number}]"
@@ -176,7 +176,7 @@ def read_har(value: JSON, file: str, vendor: str) -> Found:
     return found
 
 
-def _read_har_response(exchange: Exchange, entry: Object, response: Object, place: str, found: Found) -> None:
+def _read_har_response(exchange: Exchange, entry: Object, response: Object, place: str, found: ImportResult) -> None:
     timings = {name: _read_seconds(time) for name, time in as_mapping(entry.get("timings")).items()}
     wait, receive = timings.get("wait", 0.0), timings.get("receive", 0.0)
     status = response.get("status")

@@ -12,22 +12,22 @@ from emulator.core.json import JSON, dump_text
 from emulator.core.os_errors import explain_file
 from emulator.imports.cassettes import read_cassette, read_har
 from emulator.imports.fixtures import is_aimock, is_llmposter, read_aimock, read_llmposter
-from emulator.imports.found import Found, ImportProblem, as_mapping
 from emulator.imports.logs import Batches, is_batch_line, is_litellm, read_litellm
 from emulator.imports.mockserver import is_mockserver, read_mockserver
+from emulator.imports.result import ImportProblem, ImportResult, as_mapping
 from emulator.recording.exchange import SUFFIX, Exchange, Write, drop_framing, format_exchange
 from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
 
 _MAX_FILE = 256 * 1024**2  # bytes
 
 
-def read_files(files: Iterable[Path], vendor: str = "") -> Found:
+def read_files(files: Iterable[Path], vendor: str = "") -> ImportResult:
     """Read files and folders in any of the formats; requests and results of batches may stand in different ones.
 
     Raises:
         ImportProblem: a file cannot be read, or is in none of the formats.
     """
-    found, batches = Found(), Batches()
+    found, batches = ImportResult(), Batches()
     for file in _list_files(files):
         try:
             if file.stat().st_size > _MAX_FILE:
@@ -50,20 +50,20 @@ def _list_files(files: Iterable[Path]) -> Iterator[Path]:
             yield file
 
 
-def _read(text: str, file: Path, vendor: str, batches: Batches) -> Found:
+def _read(text: str, file: Path, vendor: str, batches: Batches) -> ImportResult:
     value = _parse_json(text)
     if value is None:
         lines = _parse_lines(text)
         if lines and all(is_batch_line(line) for _, line in lines):
             batches.add(lines, file.name)
-            return Found()
+            return ImportResult()
         if lines and all(is_litellm(line) for _, line in lines):
             return read_litellm(lines, file.name, vendor)
         return _read_yaml(text, file, vendor)
     return _read_document(value, file, vendor, batches)
 
 
-def _read_document(value: JSON, file: Path, vendor: str, batches: Batches) -> Found:
+def _read_document(value: JSON, file: Path, vendor: str, batches: Batches) -> ImportResult:
     name = file.name
     if "entries" in as_mapping(as_mapping(value).get("log")):
         return read_har(value, name, vendor)
@@ -73,11 +73,11 @@ def _read_document(value: JSON, file: Path, vendor: str, batches: Batches) -> Fo
         return read_litellm([(1, value)], name, vendor)
     if is_batch_line(value):
         batches.add([(1, value)], name)
-        return Found()
+        return ImportResult()
     return _read_fixtures(value, name, vendor)
 
 
-def _read_fixtures(value: JSON, name: str, vendor: str) -> Found:
+def _read_fixtures(value: JSON, name: str, vendor: str) -> ImportResult:
     if is_aimock(value):
         return read_aimock(value, name)
     if is_mockserver(value):
@@ -113,7 +113,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     }
 
 
-def _read_yaml(text: str, file: Path, vendor: str) -> Found:
+def _read_yaml(text: str, file: Path, vendor: str) -> ImportResult:
     try:
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  # a safe loader
     except yaml.YAMLError as error:
@@ -138,7 +138,7 @@ def redact_exchange(exchange: Exchange, secrets: Secrets) -> Exchange:
     return exchange
 
 
-def write_found(found: Found, folder: Path) -> list[str]:
+def write_found(found: ImportResult, folder: Path) -> list[str]:
     """Write exchanges and rules to a folder, redacted; return file and place of credentials that were exposed.
 
     Raises:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from emulator.core.json import JSON, Object, dump_text
-from emulator.imports.found import Found, as_items, as_mapping
+from emulator.imports.result import ImportResult, as_items, as_mapping
 from emulator.recording.content import read_counts
 
 _KINDS: Mapping[int, str] = {
@@ -81,7 +81,7 @@ class RuleNames:
         return f"{self._source} {number}"
 
 
-def add_rule(rule: Object, when: Object, found: Found, place: str) -> None:
+def add_rule(rule: Object, when: Object, found: ImportResult, place: str) -> None:
     """Add a rule that does something; its conditions come first."""
     if not rule.keys() & {"reply", "error", "faults", "latency"}:
         found.lost.append(f"{place}: nothing of its response can be carried over")
@@ -108,9 +108,9 @@ def is_aimock(value: JSON) -> bool:
     )
 
 
-def read_aimock(value: JSON, file: str) -> Found:
+def read_aimock(value: JSON, file: str) -> ImportResult:
     """Read aimock's fixtures as rules."""
-    found = Found()
+    found = ImportResult()
     names = RuleNames(file)
     sequences: dict[str, int] = {}
     for number, fixture in enumerate(map(as_mapping, as_items(as_mapping(value).get("fixtures")))):
@@ -263,9 +263,9 @@ def is_llmposter(value: JSON) -> bool:
     return bool(items) and all(as_mapping(item).keys() & {"response", "error", "refusal"} for item in items)
 
 
-def read_llmposter(value: JSON, file: str) -> Found:
+def read_llmposter(value: JSON, file: str) -> ImportResult:
     """Read llmposter's fixtures as rules."""
-    found = Found()
+    found = ImportResult()
     names = RuleNames(file)
     fixtures = enumerate(map(as_mapping, as_items(as_mapping(value).get("fixtures"))))
     for number, fixture in sorted(fixtures, key=lambda item: -_read_priority(item[1])):

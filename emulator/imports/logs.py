@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from emulator.core.json import JSON, Object, dump_json, parse_json
-from emulator.imports.found import Found, as_items, as_mapping
+from emulator.imports.result import ImportResult, as_items, as_mapping
 from emulator.imports.vendors import OPENAI_PATHS, find_target, find_vendor
 from emulator.recording.exchange import Exchange, Write
 
@@ -36,9 +36,9 @@ def is_litellm(value: JSON) -> bool:
     return isinstance(value, dict) and {"call_type", "startTime", "response"} <= value.keys()
 
 
-def read_litellm(lines: list[tuple[int, JSON]], file: str, vendor: str) -> Found:
+def read_litellm(lines: list[tuple[int, JSON]], file: str, vendor: str) -> ImportResult:
     """Read LiteLLM's log lines; a stream there is one answer, which becomes a stream of one piece."""
-    found = Found()
+    found = ImportResult()
     for number, value in lines:
         line = as_mapping(value)
         place = f"{file}:{number}"
@@ -55,7 +55,7 @@ def read_litellm(lines: list[tuple[int, JSON]], file: str, vendor: str) -> Found
     return found
 
 
-def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: Found) -> Exchange:
+def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: ImportResult) -> Exchange:
     asked = "input" if path in ("/embeddings", "/responses") else "prompt" if path == "/completions" else "messages"
     parameters = as_mapping(line.get("model_parameters"))
     messages = line.get("messages")
@@ -91,7 +91,7 @@ def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: 
     return exchange
 
 
-def _set_failure(exchange: Exchange, line: Object, place: str, found: Found) -> None:
+def _set_failure(exchange: Exchange, line: Object, place: str, found: ImportResult) -> None:
     about = as_mapping(line.get("error_information"))
     code = str(about.get("error_code") or "")
     exchange.status = int(code) if code.isdigit() else 500
@@ -155,9 +155,9 @@ class Batches:
             rows = self._requests if "url" in line else self._results
             rows[str(line.get("custom_id"))] = f"{file}:{number}", line
 
-    def join(self, vendor: str) -> Found:
+    def join(self, vendor: str) -> ImportResult:
         """Return an exchange for each request that has a result."""
-        found = Found()
+        found = ImportResult()
         for ident, (place, result) in self._results.items():
             asked = self._requests.pop(ident, None)
             if asked is None:
@@ -169,7 +169,7 @@ class Batches:
         found.lost += [f"{place}: the request {ident} has no result" for ident, (place, _) in self._requests.items()]
         return found
 
-    def _join(self, asked: Object, result: Object, vendor: str, place: str, found: Found) -> Iterator[Exchange]:
+    def _join(self, asked: Object, result: Object, vendor: str, place: str, found: ImportResult) -> Iterator[Exchange]:
         response = as_mapping(result.get("response"))
         if not response:
             found.lost.append(f"{place}: the request failed before it ran: {dump_json(result.get('error')).decode()}")

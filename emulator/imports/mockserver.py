@@ -17,7 +17,7 @@ from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, dump_json, dump_text
 from emulator.imports.cassettes import build_exchange, finish_exchange
 from emulator.imports.fixtures import Lose, RuleNames, add_rule, build_error
-from emulator.imports.found import Found, as_items, as_mapping
+from emulator.imports.result import ImportResult, as_items, as_mapping
 from emulator.recording.content import read_whole
 from emulator.recording.exchange import Exchange, Write, drop_framing, find_header
 
@@ -30,9 +30,9 @@ def is_mockserver(value: JSON) -> bool:
     return bool(items) and all("httpRequest" in as_mapping(item) for item in items)
 
 
-def read_mockserver(value: JSON, file: str, vendor: str) -> Found:
+def read_mockserver(value: JSON, file: str, vendor: str) -> ImportResult:
     """Read MockServer's expectations."""
-    found = Found()
+    found = ImportResult()
     names = RuleNames(file)
     items = as_items(value) or [value]
     for number, expectation in enumerate(map(as_mapping, items)):
@@ -173,7 +173,7 @@ def _read_bytes(value: JSON) -> bytes:
     return text.encode() if isinstance(text, str) else b"" if text is None else dump_json(text)
 
 
-def _read_recorded(expectation: Object, place: str, found: Found, vendor: str) -> None:
+def _read_recorded(expectation: Object, place: str, found: ImportResult, vendor: str) -> None:
     request, response = as_mapping(expectation.get("httpRequest")), as_mapping(expectation.get("httpResponse"))
     headers = _read_headers(request)
     host = find_header(headers, "host") or "localhost"

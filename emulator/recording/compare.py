@@ -11,7 +11,7 @@ from emulator.core.json import JSON, dump_text, parse_json
 from emulator.recording.canonical import PARTS, simplify_text
 from emulator.recording.content import read_event, split_events
 from emulator.recording.exchange import Exchange
-from emulator.recording.replay import Recorded
+from emulator.recording.replay import RecordedExchange
 
 _NOISY_HEADERS = re.compile(
     r"date|content-length|transfer-encoding|connection|keep-alive|set-cookie|age|etag|alt-svc|via|nel|report-to|cf-.*"
@@ -66,11 +66,11 @@ class Comparison:
         return 2 if not self.compared else int(bool(self.drift))
 
 
-def compare(first: Iterable[Recorded], second: Iterable[Recorded]) -> Comparison:
+def compare(first: Iterable[RecordedExchange], second: Iterable[RecordedExchange]) -> Comparison:
     """Compare calls with equal requests, in the order of their recording."""
     result = Comparison()
     named: dict[tuple[str, ...], Drift] = {}
-    others: dict[str, list[Recorded]] = {}
+    others: dict[str, list[RecordedExchange]] = {}
     for recorded in second:
         others.setdefault(_key(recorded), []).append(recorded)
     for recorded in first:
@@ -92,7 +92,7 @@ def compare(first: Iterable[Recorded], second: Iterable[Recorded]) -> Comparison
     return result
 
 
-def _key(recorded: Recorded) -> str:
+def _key(recorded: RecordedExchange) -> str:
     return recorded.canonical.key(PARTS)
 
 
@@ -101,7 +101,7 @@ def _name(drift: Drift) -> tuple[str, ...]:
     return drift.operation, drift.kind, drift.place, _plain(drift.before), _plain(drift.after)
 
 
-def _compare_pair(first: Recorded, second: Recorded) -> Iterator[Drift]:
+def _compare_pair(first: RecordedExchange, second: RecordedExchange) -> Iterator[Drift]:
     operation, one, two = first.canonical.operation, first.exchange, second.exchange
     if one.status != two.status:
         yield Drift(operation, "status", "status", str(one.status), str(two.status))

@@ -17,7 +17,7 @@ from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers
 from emulator.recording.exchange import SUFFIX, Ending, Exchange, Write, find_header, list_files
 from emulator.recording.relay import ResponseStart
-from emulator.recording.writer import DECODED, MAX_BODY, WINDOW, LocalWriters, Writers, Written
+from emulator.recording.writer import DECODED, MAX_BODY, WINDOW, ExchangeSummary, LocalWriters, Writers
 
 _MAX_WAITING = 16 * WINDOW  # bytes; then the service waits for the disk
 _NUMBERS = count()
@@ -180,7 +180,7 @@ class ExchangeRecorder:
             return
         self._count(written)
 
-    def _count(self, written: Written) -> None:
+    def _count(self, written: ExchangeSummary) -> None:
         totals = self._folder.totals
         totals.calls += 1
         totals.tokens += written.tokens
@@ -207,7 +207,7 @@ class ExchangeRecorder:
             writers.open(self._number, self._path, opening, is_stream=self._is_stream)
         writers.add(self._number, writes)
 
-    def _write_last(self) -> Written:
+    def _write_last(self) -> ExchangeSummary:
         writes, self._writes = self._writes, []
         self._add(writes)
         return self._folder.writers.finish(self._number, self._exchange)

@@ -16,7 +16,7 @@ from typing import IO
 
 from emulator.core.processes import name_command
 from emulator.recording.exchange import Exchange, Write
-from emulator.recording.writer import LocalWriters, Written
+from emulator.recording.writer import ExchangeSummary, LocalWriters
 
 _MODULE = "emulator.recording.process"
 _SIZE = struct.Struct(">Q")
@@ -46,9 +46,9 @@ class ProcessWriters:
     def add(self, number: int, writes: Sequence[Write]) -> None:
         self._ask("add", number, writes)
 
-    def finish(self, number: int, exchange: Exchange) -> Written:
+    def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
         found = self._ask("finish", number, exchange)
-        assert isinstance(found, Written)
+        assert isinstance(found, ExchangeSummary)
         return found
 
     def close(self) -> None:

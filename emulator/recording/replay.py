@@ -30,7 +30,7 @@ _TASKS: tuple[tuple[str, Task], ...] = (("embeddings", "embeddings"), ("rerank",
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordedExchange:
     """Exchange with its canonical request, and what each replay of it needs."""
 
     exchange: Exchange
@@ -74,12 +74,12 @@ class Recording:
     def __init__(self, exchanges: Sequence[Exchange], vendor: str, resolve: Resolve, counting: Sequence[str]) -> None:
         self._resolve = resolve
         self._counting = tuple(counting)
-        self._recorded: list[Recorded] = []
-        self._by_key: dict[str, list[Recorded]] = {}
+        self._recorded: list[RecordedExchange] = []
+        self._by_key: dict[str, list[RecordedExchange]] = {}
         for exchange in exchanges:
             if exchange.vendor == vendor:
                 canonical = self.canonicalize(exchange.method, unquote(exchange.path), exchange.request_body)
-                recorded = Recorded(exchange, canonical)
+                recorded = RecordedExchange(exchange, canonical)
                 self._recorded.append(recorded)
                 self._by_key.setdefault(canonical.key(self._counting), []).append(recorded)
 
@@ -93,7 +93,7 @@ class Recording:
             _ = recorded.pieces
 
     @property
-    def calls(self) -> Sequence[Recorded]:
+    def calls(self) -> Sequence[RecordedExchange]:
         """Exchanges with their canonical requests, in the order of their recording."""
         return self._recorded
 
@@ -102,7 +102,7 @@ class Recording:
         operation, model = self._resolve(method, path)
         return canonicalize(operation, model, body)
 
-    def find(self, request: CanonicalRequest) -> tuple[Sequence[Recorded], bytes]:
+    def find(self, request: CanonicalRequest) -> tuple[Sequence[RecordedExchange], bytes]:
         """Return the exchanges of a request in the order of their recording, and the key of its counter."""
         key = request.key(self._counting)
         return self._by_key.get(key, ()), blake2b(key.encode(), digest_size=16).digest()
@@ -113,7 +113,7 @@ class Recording:
         return describe_miss(request, rows, self._counting)
 
 
-def choose(found: Sequence[Recorded], count: int, after: str) -> Recorded | None:
+def choose(found: Sequence[RecordedExchange], count: int, after: str) -> RecordedExchange | None:
     """Return the exchange of the ``count``-th of equal requests, from 0; ``None``: there are no more."""
     if not found or (count >= len(found) and after == "refuse"):
         return None
@@ -147,7 +147,7 @@ def read_response(exchange: Exchange) -> ResponseContent:
 
 
 def build_response(
-    recorded: Recorded,
+    recorded: RecordedExchange,
     tokens: int,
     schedule: Callable[[float], float],
     *,

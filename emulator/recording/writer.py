@@ -31,7 +31,7 @@ _SPOKEN = re.compile(rb'"(?:content|text)"\s*:\s*"[^"]')
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ExchangeSummary:
     """Result of a recorded exchange.
 
     Fields:
@@ -62,7 +62,7 @@ class Writers(Protocol):
     def add(self, number: int, writes: Sequence[Write]) -> None:
         """Take the next writes of a response."""
 
-    def finish(self, number: int, exchange: Exchange) -> Written:
+    def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
         """Write the rest and the ending, of which ``exchange`` has the fields."""
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class _File:
         if found:
             self._tokens = int(found[-1])
 
-    def finish(self, ending: Exchange) -> Written:
+    def finish(self, ending: Exchange) -> ExchangeSummary:
         exchange = self._exchange
         with self._file as file:
             self._write(0)
@@ -161,7 +161,7 @@ class _File:
             exchange.unkept, exchange.redacted = ending.unkept + self._unkept, self._secrets.total
             file.write(format_end(exchange))
         places = tuple(self._secrets.places)
-        return Written(
+        return ExchangeSummary(
             self._path, exchange.target, self._tokens or self._spoken, exchange.unkept, self._secrets.total, places
         )
 
@@ -186,7 +186,7 @@ class LocalWriters:
             del self._files[number]
             raise
 
-    def finish(self, number: int, exchange: Exchange) -> Written:
+    def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
         return self._files.pop(number).finish(exchange)
 
     def close(self) -> None:

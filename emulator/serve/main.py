@@ -20,7 +20,7 @@ from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario
 from emulator.serve.application import Application
 from emulator.serve.port_file import PortFile
-from emulator.serve.server import Announce, Prepared, prepare, serve
+from emulator.serve.server import Announce, PreparedServer, prepare, serve
 from emulator.serve.signals import allow_connections, stoppable
 from emulator.serve.supervisor import Supervisor, reserved
 from emulator.settings import LAST_PORT, Settings, SettingsError
@@ -84,7 +84,7 @@ def _number_ports(front: int) -> Mapping[str, int]:
     return ports
 
 
-def _build_announce(prepared: Prepared, port_file: PortFile) -> Announce:
+def _build_announce(prepared: PreparedServer, port_file: PortFile) -> Announce:
     """Return the callback that writes the port file and the banner."""
     settings = prepared.settings
 
@@ -124,7 +124,7 @@ def open_browser(url: str) -> None:
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
-def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, object]:
+def _describe(prepared: PreparedServer, urls: Mapping[str, str]) -> Mapping[str, object]:
     """Return the content of the banner as JSON fields."""
     loaded, authority = prepared.loaded, prepared.tls.authority
     return {

@@ -73,7 +73,7 @@ Announce = Callable[[Mapping[str, str]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class PreparedServer:
     """Validated settings and the application, before any port is open."""
 
     settings: Settings
@@ -93,7 +93,7 @@ class Prepared:
             return 2
 
 
-def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
+def prepare(settings: Settings, spans: Spans | None = None) -> PreparedServer | None:
     """Load the scenario and create the application; ``None``: the scenario has mistakes, which are printed.
 
     Args:
@@ -126,7 +126,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
     except ScenarioError as error:
         print(format_rows(error.rows), file=sys.stderr)
         return None
-    return Prepared(settings, loaded, built, open_tls(settings), stamps)
+    return PreparedServer(settings, loaded, built, open_tls(settings), stamps)
 
 
 def _clock(settings: Settings) -> ClockSettings | None:
@@ -211,7 +211,9 @@ def _latency(settings: Settings) -> Latency | None:
     return Latency.model_validate(given) if given else None
 
 
-async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce, *, shares_ports: bool = False) -> int:
+async def serve(
+    prepared: PreparedServer, ports: Mapping[str, int], announce: Announce, *, shares_ports: bool = False
+) -> int:
     """Serve until a signal; return 0 after SIGTERM, 130 after SIGINT; ``shares_ports``: with other workers."""
     settings, built = prepared.settings, prepared.built
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
@@ -233,7 +235,7 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
 
 
 async def _serve_until_stopped(
-    prepared: Prepared,
+    prepared: PreparedServer,
     listeners: Listeners,
     ports: Mapping[str, int],
     announce: Announce,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from emulator.observability.tracing import open_spans
-from emulator.serve.server import Prepared, prepare, serve
+from emulator.serve.server import PreparedServer, prepare, serve
 from emulator.serve.supervisor import WorkerOrders
 from emulator.settings import SettingsError
 
@@ -25,7 +25,7 @@ def main() -> int:
         return 2 if prepared is None else prepared.run(_work(prepared, orders.ports))
 
 
-async def _work(prepared: Prepared, ports: Mapping[str, int]) -> int:
+async def _work(prepared: PreparedServer, ports: Mapping[str, int]) -> int:
     lifeline = asyncio.create_task(_follow_stdin())
     try:
         return await serve(prepared, ports, _announce, shares_ports=True)

@@ -19,7 +19,7 @@ _SAID = 4000  # bytes kept of what a command prints last
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandResult:
     """How a command ended; ``exit``: ``None`` if it was ended because it hung; ``out``, ``err``: what it printed."""
 
     exit: int | None
@@ -27,7 +27,7 @@ class Ended:
     err: str = ""
 
     @property
-    def said(self) -> str:
+    def last_output(self) -> str:
         return "\n".join(filter(None, (self.out.strip(), self.err.strip())))
 
 
@@ -40,7 +40,7 @@ class Command:
     _lock: Lock = field(default_factory=Lock)
     _is_over: bool = False
 
-    def run(self, variables: Mapping[str, str], limit: float) -> Ended:
+    def run(self, variables: Mapping[str, str], limit: float) -> CommandResult:
         """Run the command for at most ``limit`` seconds.
 
         Raises:
@@ -56,7 +56,7 @@ class Command:
                 end(process)  # with what it left behind
                 with self._lock:
                     self._running.discard(process)
-            return Ended(code, _read(out), _read(err))
+            return CommandResult(code, _read(out), _read(err))
 
     def _start(self, variables: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
         with self._lock:

@@ -16,7 +16,7 @@ from emulator.client import EmulatorClient
 from emulator.core.json import Object
 from emulator.sweep.calls import CallClass, list_classes
 from emulator.sweep.cells import UNNOTICEABLE, Cell
-from emulator.sweep.command import Ended
+from emulator.sweep.command import CommandResult
 from emulator.sweep.plan import SURVIVED, Group, Key, Plan, find_next, infer, is_reported, plan_full, plan_merged
 from emulator.sweep.probe import Answer, send_again
 
@@ -52,7 +52,7 @@ class Options:
 class Runner(Protocol):
     """Runs the command."""
 
-    def run(self, variables: Mapping[str, str], limit: float) -> Ended:
+    def run(self, variables: Mapping[str, str], limit: float) -> CommandResult:
         """Run the command with these variables, for at most ``limit`` seconds."""
 
     def end(self) -> None:
@@ -63,7 +63,7 @@ class Runner(Protocol):
 class Run:
     """One run of the command; ``broken``: sentences by rule."""
 
-    ended: Ended
+    ended: CommandResult
     seconds: float
     broken: Mapping[str, str] = field(default_factory=dict)
 
@@ -150,7 +150,7 @@ class Sweep:
         if base.ended.exit is None:
             raise SweepError("without a fault the command did not end")
         if base.ended.exit:
-            raise SweepError(f"without a fault the command exits with {base.ended.exit}:\n{base.ended.said}")
+            raise SweepError(f"without a fault the command exits with {base.ended.exit}:\n{base.ended.last_output}")
         if not classes:
             where = f"it finds the URLs in the variables that `emulator env {options.vendors[-1]}` prints"
             raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
@@ -263,7 +263,7 @@ def write_row(cell: Cell, run: Run, baseline: Baseline, like: Sequence[str]) -> 
     """Return the outcome of a cell by a run; ``like``: the cell that was run, if it is another."""
     broken = [f"{rule}: {sentence}" for rule, sentence in run.broken.items() if rule not in baseline.base.broken]
     outcome = _name_outcome(cell, run, baseline.base, has_breach=bool(broken))
-    said = "" if outcome == SURVIVED else run.ended.said
+    said = "" if outcome == SURVIVED else run.ended.last_output
     return Row(*cell.key, outcome, cell.write_scenario(baseline.document), broken, like, said)
 
 
@@ -279,6 +279,6 @@ def _name_outcome(cell: Cell, run: Run, base: Run, *, has_breach: bool) -> str:
     return "failed loudly" if _list_messages(run.ended) - _list_messages(base.ended) else "failed silently"
 
 
-def _list_messages(ended: Ended) -> set[str]:
+def _list_messages(ended: CommandResult) -> set[str]:
     """Return the lines on standard error, without figures that differ from run to run."""
     return {_DRAWN.sub("#", line).strip() for line in ended.err.splitlines() if line.strip()}

@@ -16,7 +16,7 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import dump_json
 from emulator.http.connection import Connection as ServerConnection
 from emulator.http.listeners import Listeners
-from emulator.http.schedule import ScheduleWriter, Sent, frame_events
+from emulator.http.schedule import ScheduleWriter, SendProgress, frame_events
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from tests.conftest import Start, running
@@ -385,7 +385,7 @@ class Line(ServerConnection):
 
 
 async def test_joined_events_share_one_chunk() -> None:
-    clock, line, sent, ended = FrozenClock(), Line(), Sent(), list[bytes]()
+    clock, line, sent, ended = FrozenClock(), Line(), SendProgress(), list[bytes]()
     events: list[Event] = [(0.0, b"a", 1, Mark.JOINED), (1.0, b"b", 2, Mark.FINISH), (1.0, b"c", 2, Mark.DONE)]
     frames = frame_events(events, chunked=True)
     schedule = ScheduleWriter(line, clock, clock.now(), frames, sent, lambda: ended.extend(line.written))
@@ -398,8 +398,8 @@ async def test_joined_events_share_one_chunk() -> None:
 
 
 async def test_nothing_was_sent_to_a_client_that_left_before() -> None:
-    clock, line, sent, ended = FrozenClock(), Line(), Sent(), list[bool]()
+    clock, line, sent, ended = FrozenClock(), Line(), SendProgress(), list[bool]()
     line.open = False
     frames = frame_events([(0.0, b"a", 1, Mark.PLAIN)], chunked=True)
     schedule = ScheduleWriter(line, clock, clock.now(), frames, sent, lambda: ended.append(True))
-    assert (await schedule.run(), ended, line.written, sent) == (False, [], [], Sent(dues=[], lateness=[]))
+    assert (await schedule.run(), ended, line.written, sent) == (False, [], [], SendProgress(dues=[], lateness=[]))

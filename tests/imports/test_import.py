@@ -8,7 +8,7 @@ import pytest
 from emulator import start
 from emulator.cli import main
 from emulator.imports.files import read_files, write_found
-from emulator.imports.found import Found, ImportProblem
+from emulator.imports.result import ImportProblem, ImportResult
 from emulator.imports.vendors import find_vendor
 from emulator.recording.exchange import load_folder
 from emulator.scenario.load import load_scenario
@@ -57,7 +57,7 @@ LITELLM: JSON = {
 }
 
 
-def read(tmp_path: Path, text: str | JSON, vendor: str = "", name: str = "file") -> Found:
+def read(tmp_path: Path, text: str | JSON, vendor: str = "", name: str = "file") -> ImportResult:
     file = tmp_path / name
     file.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
     return read_files([file], vendor)

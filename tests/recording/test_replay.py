@@ -17,7 +17,7 @@ from emulator.handler.forward import Forwarding
 from emulator.handler.replay import load_recording
 from emulator.recording.canonical import canonicalize
 from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
-from emulator.recording.replay import Recorded
+from emulator.recording.replay import RecordedExchange
 from emulator.scenario.load import load_scenario
 from emulator.scenario.parsed import ScenarioError
 from emulator.vendors import VENDORS
@@ -368,7 +368,7 @@ def test_event_ends_where_its_last_byte_is(cuts: list[int]) -> None:
     places = [0, *(cut for cut in cuts if cut < len(body)), len(body)]
     writes = tuple(Write(0.1, body[one:two]) for one, two in itertools.pairwise(places))
     asked = canonicalize("", "", b"")
-    pieces = Recorded(replace(STREAM, writes=writes), asked).pieces
+    pieces = RecordedExchange(replace(STREAM, writes=writes), asked).pieces
     assert b"".join(piece.data for piece in pieces) == body
     assert [(piece.mark, piece.spoken) for piece in pieces if piece.is_end] == [
         (Mark.PLAIN, 1),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from emulator.core.json import JSON
-from emulator.sweep.command import Ended
+from emulator.sweep.command import CommandResult
 
 PATIENCE = 60.0  # real seconds without a byte; nothing takes so long that does not hang
 PATH = "/serving-endpoints/databricks-claude-sonnet-4-5/invocations"
@@ -30,13 +30,13 @@ class InProcess:
     program: Callable[[Mapping[str, str]], None]
     runs: int = 0
 
-    def run(self, variables: Mapping[str, str], limit: float) -> Ended:
+    def run(self, variables: Mapping[str, str], limit: float) -> CommandResult:
         self.runs += 1
         try:
             self.program(variables)
         except (Failure, OSError, http.client.HTTPException, ValueError, LookupError, TypeError) as error:
-            return Ended(1, "", f"{error!r}\n")
-        return Ended(0)
+            return CommandResult(1, "", f"{error!r}\n")
+        return CommandResult(0)
 
     def end(self) -> None:
         """End nothing: a program ends by itself."""

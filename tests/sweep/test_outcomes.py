@@ -7,12 +7,12 @@ import pytest
 from emulator.control.models import RequestDetail
 from emulator.sweep.calls import CallClass
 from emulator.sweep.cells import Cell
-from emulator.sweep.command import Ended
+from emulator.sweep.command import CommandResult
 from emulator.sweep.plan import Unit, find_next, infer
 from emulator.sweep.run import Baseline, Run, write_row
 
 CALL = CallClass("databricks chat", RequestDetail.model_construct(vendor="databricks"))
-BASE = Run(Ended(0, "", "slept 0.1 s\n"), 1.0, {"hedges": "as always"})
+BASE = Run(CommandResult(0, "", "slept 0.1 s\n"), 1.0, {"hedges": "as always"})
 BROKE = {"attempts": "Six.", "hedges": "as always"}
 
 
@@ -23,16 +23,24 @@ def cell(fault: str, position: str = "") -> Cell:
 @pytest.mark.parametrize(
     ("fault", "run", "outcome"),
     [
-        pytest.param("truncate", Run(Ended(0), 1, {"hedges": "as always"}), "survived", id="as without the fault"),
-        pytest.param("truncate", Run(Ended(1), 1, BROKE), "failed loudly", id="another exit"),
-        pytest.param("truncate", Run(Ended(None), 1, BROKE), "hung", id="it was ended"),
-        pytest.param("truncate", Run(Ended(0, "", "slept 0.3 s"), 1, BROKE), "failed silently", id="a known message"),
-        pytest.param("truncate", Run(Ended(0, "", "gave up"), 1, BROKE), "failed loudly", id="a message"),
-        pytest.param("truncate", Run(Ended(0, "gave up"), 1, BROKE), "failed silently", id="not on standard error"),
-        pytest.param("truncate", Run(Ended(0, "", "retried"), 1), "survived", id="a message and no breach"),
-        pytest.param("wrong_usage", Run(Ended(0), 1, BROKE), "survived", id="nobody can notice"),
-        pytest.param("truncate", Run(Ended(0), 1, {"stops_at_budget": "More."}), "over budget", id="a budget"),
-        pytest.param("truncate", Run(Ended(1), 1, {"stops_at_budget": "More."}), "over budget", id="and another exit"),
+        pytest.param(
+            "truncate", Run(CommandResult(0), 1, {"hedges": "as always"}), "survived", id="as without the fault"
+        ),
+        pytest.param("truncate", Run(CommandResult(1), 1, BROKE), "failed loudly", id="another exit"),
+        pytest.param("truncate", Run(CommandResult(None), 1, BROKE), "hung", id="it was ended"),
+        pytest.param(
+            "truncate", Run(CommandResult(0, "", "slept 0.3 s"), 1, BROKE), "failed silently", id="a known message"
+        ),
+        pytest.param("truncate", Run(CommandResult(0, "", "gave up"), 1, BROKE), "failed loudly", id="a message"),
+        pytest.param(
+            "truncate", Run(CommandResult(0, "gave up"), 1, BROKE), "failed silently", id="not on standard error"
+        ),
+        pytest.param("truncate", Run(CommandResult(0, "", "retried"), 1), "survived", id="a message and no breach"),
+        pytest.param("wrong_usage", Run(CommandResult(0), 1, BROKE), "survived", id="nobody can notice"),
+        pytest.param("truncate", Run(CommandResult(0), 1, {"stops_at_budget": "More."}), "over budget", id="a budget"),
+        pytest.param(
+            "truncate", Run(CommandResult(1), 1, {"stops_at_budget": "More."}), "over budget", id="and another exit"
+        ),
     ],
 )
 def test_outcome_follows_from_exit_messages_and_breaches(fault: str, run: Run, outcome: str) -> None:

@@ -44,7 +44,7 @@ class _Share(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class EncodedShare:
     """Quota share encoded as JSON.
 
     Fields:
@@ -57,7 +57,7 @@ class Written:
 
 
 @lru(4096)
-def write_share(quota: Quota, scope: str) -> Written:
+def write_share(quota: Quota, scope: str) -> EncodedShare:
     share: _Share = {
         "key": f"{quote(quota.name, safe='')}:{quote(scope, safe='')}",
         "name": quota.name,
@@ -69,7 +69,7 @@ def write_share(quota: Quota, scope: str) -> Written:
         "per": quota.per,
     }
     charged = {name: share[name] for name in ("key", "amount", "window", "strategy")}
-    return Written(json.dumps(share), json.dumps(charged, separators=(",", ":"))[:-1])
+    return EncodedShare(json.dumps(share), json.dumps(charged, separators=(",", ":"))[:-1])
 
 
 class Renewals:
@@ -78,7 +78,7 @@ class Renewals:
     def __init__(self) -> None:
         self._until: dict[tuple[str, str], float] = {}
 
-    def is_time(self, base: str, shares: Iterable[Written], now: float) -> bool:
+    def is_time(self, base: str, shares: Iterable[EncodedShare], now: float) -> bool:
         """Return whether a session's shares are renewed at ``now`` (real seconds): any of them is due."""
         until, due = self._until, False
         for share in shares:

@@ -19,7 +19,7 @@ _KEEP_ALL = ("auto", "required")
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedTools:
     """Tools the model may call.
 
     Fields:
@@ -35,10 +35,10 @@ class Offer:
     parsed: bool = False
 
 
-NO_OFFER = Offer()
+NO_OFFER = OfferedTools()
 
 
-def parse_tools(fields: Fields) -> Offer:
+def parse_tools(fields: Fields) -> OfferedTools:
     """Parse ``tool_choice``, then ``tools``; a choice that names a tool keeps only that tool.
 
     Raises:
@@ -59,13 +59,13 @@ def parse_tools(fields: Fields) -> Offer:
     return _build_offer(fields, [parse_tool(as_object(tool)) for tool in offered], selected)
 
 
-def _build_offer(fields: Fields, tools: list[Tool], selected: str) -> Offer:
+def _build_offer(fields: Fields, tools: list[Tool], selected: str) -> OfferedTools:
     parsed = bool(tools) and (not fields.release.since(2025, 3) or any(tool.parameters is not None for tool in tools))
     if not tools:
-        return Offer(selected=selected)
+        return OfferedTools(selected=selected)
     if selected == "auto":
-        return Offer(tuple(tools), "auto", None, selected, parsed)
-    return Offer(tuple(tools), "required", None if selected == "required" else selected, selected, parsed)
+        return OfferedTools(tuple(tools), "auto", None, selected, parsed)
+    return OfferedTools(tuple(tools), "required", None if selected == "required" else selected, selected, parsed)
 
 
 def _is_tool(tool: JSON) -> bool:

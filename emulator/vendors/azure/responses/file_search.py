@@ -40,7 +40,7 @@ class FileSearch(WireModel):
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Searched:
+class FileSearchResult:
     """Result of the file search of a request.
 
     Fields:
@@ -55,10 +55,10 @@ class Searched:
     text: str | None = None
 
 
-NOTHING = Searched()
+NOTHING = FileSearchResult()
 
 
-def search_files(wire: ResponseRequest, parsed: ParsedRequest, chat: ChatRequest) -> Searched:
+def search_files(wire: ResponseRequest, parsed: ParsedRequest, chat: ChatRequest) -> FileSearchResult:
     """Search the vector stores of a request's tools.
 
     Raises:
@@ -105,14 +105,14 @@ def _list_sources(tool: FileSearch, parsed: ParsedRequest) -> list[Source]:
 
 def _build(
     query: str, hits: Sequence[Hit], wire: ResponseRequest, parsed: ParsedRequest, chat: ChatRequest
-) -> Searched:
+) -> FileSearchResult:
     listed: list[JSON] = [_build_result(hit) for hit in hits]
     shown = _RESULTS in (wire.include or ())
     call: Object = {"status": "completed", "queries": [query], "results": listed if shown else None}
     passages = {pick_sentence(hit.text, query): hit for hit in reversed(hits[:_MAX_PASSAGES])}
     citations = [Citation(text, hit.file, hit.filename) for text, hit in reversed(passages.items()) if text]
     count = parsed.service.tokenizer(parsed.deployment).count
-    return Searched(
+    return FileSearchResult(
         calls=[call],
         citations=citations if chat.format == "text" else (),
         tokens=sum(count(hit.text) for hit in hits),

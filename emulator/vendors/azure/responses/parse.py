@@ -22,13 +22,13 @@ from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_h
 from emulator.vendors.azure.members import validate_members
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import ParsedRequest, pads, parse_request
-from emulator.vendors.azure.responses.file_search import Searched, search_files
+from emulator.vendors.azure.responses.file_search import FileSearchResult, search_files
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.previous_response import load_previous, validate_previous
 from emulator.vendors.azure.responses.prompts import fill_prompt
 from emulator.vendors.azure.responses.render import ResponsesCodec
-from emulator.vendors.azure.responses.tools import Offer, parse_offer
+from emulator.vendors.azure.responses.tools import OfferedTools, parse_offer
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import RESPONSES
 
@@ -69,7 +69,7 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
         options=_build_options(wire, parsed, offered, searched),
         items=tuple(items),
         before=tuple(before),
-        earlier=earlier,
+        previous=earlier,
         hidden=wire.store is False,
         background=wire.background is True,
         streamed=wire.stream is True,
@@ -113,7 +113,9 @@ def count_items(wire: ResponseRequest, parsed: ParsedRequest, items: list[Object
     return count
 
 
-def _build_request(wire: ResponseRequest, parsed: ParsedRequest, items: list[Object], offered: Offer) -> ChatRequest:
+def _build_request(
+    wire: ResponseRequest, parsed: ParsedRequest, items: list[Object], offered: OfferedTools
+) -> ChatRequest:
     """Return the vendor-neutral chat request."""
     texts = [wire.instructions]
     if wire.prompt is not None:
@@ -222,7 +224,9 @@ def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: li
     return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
 
 
-def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer, searched: Searched) -> ResponseOptions:
+def _build_options(
+    wire: ResponseRequest, parsed: ParsedRequest, offered: OfferedTools, searched: FileSearchResult
+) -> ResponseOptions:
     thinking = wire.reasoning
     return ResponseOptions(
         model=parsed.profile.model,

@@ -10,7 +10,7 @@ from emulator.vendors.azure.responses.stored import find_stored
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
+class PreviousItems:
     """What a request continues.
 
     Fields:
@@ -30,7 +30,7 @@ def validate_previous(wire: ResponseRequest) -> None:
         raise refusals.contradicts(text, "previous_response_id", "mutually_exclusive_parameters")
 
 
-def load_previous(wire: ResponseRequest, request: Request) -> Earlier:
+def load_previous(wire: ResponseRequest, request: Request) -> PreviousItems:
     """Return the items of the conversation that the request continues.
 
     Raises:
@@ -41,8 +41,10 @@ def load_previous(wire: ResponseRequest, request: Request) -> Earlier:
         name = given if isinstance(given, str) else as_text(given["id"])
         document = find_conversation(request.documents, name, request)
         at = len(list_all(document, request.documents))
-        return Earlier(list_kept(document, request.documents), name, at)
-    return Earlier([] if wire.previous_response_id is None else _load_response(wire.previous_response_id, request))
+        return PreviousItems(list_kept(document, request.documents), name, at)
+    return PreviousItems(
+        [] if wire.previous_response_id is None else _load_response(wire.previous_response_id, request)
+    )
 
 
 def _load_response(name: str, request: Request) -> list[Object]:

@@ -10,7 +10,7 @@ from emulator.protocols.openai.responses import ResponseOptions, build_pending, 
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.responses.input import identify
-from emulator.vendors.azure.responses.previous_response import Earlier
+from emulator.vendors.azure.responses.previous_response import PreviousItems
 from emulator.vendors.azure.responses.replay import record_stream
 
 
@@ -29,7 +29,7 @@ class ResponsesCodec:
     options: ResponseOptions
     items: tuple[Object, ...]
     before: tuple[Object, ...]
-    earlier: Earlier
+    previous: PreviousItems
     hidden: bool
     background: bool
     streamed: bool
@@ -61,13 +61,13 @@ class ResponsesCodec:
         document: Object = {
             "response": response,
             "input": items,
-            "before": [] if self.earlier.conversation else list(self.before),
+            "before": [] if self.previous.conversation else list(self.before),
             "background": self.background,
             "ends": plan.created + max(plan.due, last_token_due(plan)),
             "principal": request.principal,
         }
-        if self.earlier.conversation is not None:
-            document |= {"joined": self.earlier.conversation, "at": self.earlier.at, "hidden": self.hidden}
+        if self.previous.conversation is not None:
+            document |= {"joined": self.previous.conversation, "at": self.previous.at, "hidden": self.hidden}
         if self.background and self.streamed:
             document["stream"] = record_stream(plan, self.options)
         return str(response["id"]), document

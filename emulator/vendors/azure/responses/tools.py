@@ -28,7 +28,7 @@ _NAMED = ("function", "custom")
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class Offer:
+class OfferedTools:
     """Callable tools and the choice among them; tools that the service runs itself are left out."""
 
     tools: tuple[Tool, ...]
@@ -36,7 +36,7 @@ class Offer:
     name: str | None
 
 
-def parse_offer(wire: ResponseRequest, parsed: ParsedRequest) -> Offer:
+def parse_offer(wire: ResponseRequest, parsed: ParsedRequest) -> OfferedTools:
     """Return the tools of a request.
 
     Raises:
@@ -57,21 +57,21 @@ def parse_offer(wire: ResponseRequest, parsed: ParsedRequest) -> Offer:
     if given is not None:
         validate_choice(given, wire.tools or ())
     if given is None or given.get("type") not in (*_NAMED, "allowed_tools"):
-        return Offer(tools, "auto" if tools else "none", None)
+        return OfferedTools(tools, "auto" if tools else "none", None)
     return _parse_named(given, tools)
 
 
-def _parse_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> Offer:
+def _parse_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> OfferedTools:
     if given not in _CHOICES:
         text = f"Invalid value: '{given}'. Supported values are: 'none', 'auto', and 'required'."
         raise refusals.contradicts(text, "tool_choice", "invalid_value")
     if given == "required" and not offered:
         text = "Tool choice 'required' must be specified with 'tools' parameter."
         raise refusals.contradicts(text, "tool_choice")
-    return Offer(tools, _CHOICES[given] if tools else "none", None)
+    return OfferedTools(tools, _CHOICES[given] if tools else "none", None)
 
 
-def _parse_named(given: Object, tools: tuple[Tool, ...]) -> Offer:
+def _parse_named(given: Object, tools: tuple[Tool, ...]) -> OfferedTools:
     """Return the tools that a choice names."""
     names = [_name_choice(given, "tool_choice")] if given["type"] in _NAMED else _list_allowed(given)
     mode = "required" if given.get("mode") == "required" else "auto"
@@ -80,8 +80,8 @@ def _parse_named(given: Object, tools: tuple[Tool, ...]) -> Offer:
         raise refusals.contradicts(f"Tool choice '{missing}' not found in 'tools' parameter.", "tool_choice")
     chosen = tuple([tool for tool in tools if tool.name in names])
     if given["type"] in _NAMED:
-        return Offer(tools, "required", chosen[0].name)
-    return Offer(chosen, _CHOICES[mode], None)
+        return OfferedTools(tools, "required", chosen[0].name)
+    return OfferedTools(chosen, _CHOICES[mode], None)
 
 
 def _list_allowed(given: Object) -> list[str]:

@@ -31,7 +31,7 @@ from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, validate_length
-from emulator.vendors.openvino.tools import NO_OFFER, Offer, parse_tools
+from emulator.vendors.openvino.tools import NO_OFFER, OfferedTools, parse_tools
 
 _NO_OPTIONS: dict[str, JSON] = {}
 
@@ -133,7 +133,7 @@ def apply_chat_template(fields: Fields, messages: tuple[Message, ...]) -> tuple[
     return messages, thinks
 
 
-def build_codec(fields: Fields, offer: Offer, prompt: str) -> ChatCodec:
+def build_codec(fields: Fields, offer: OfferedTools, prompt: str) -> ChatCodec:
     """Build the codec; ``prompt``: text of the last turn."""
     parsed, profile = fields.parsed, fields.parsed.profile
     return ChatCodec(
@@ -156,7 +156,7 @@ def find_voice(fields: Fields) -> Voice | None:
     return Voice(fields.pcm, fields.writes)
 
 
-def find_separate_kinds(fields: Fields, offer: Offer) -> frozenset[SegmentKind]:
+def find_separate_kinds(fields: Fields, offer: OfferedTools) -> frozenset[SegmentKind]:
     """Return the segments parsed out of the text: reasoning since 2025.2, in streams since 2025.3, and tool calls.
 
     Segments stay in the text if the graph has no parser for them or the request shows special tokens.
@@ -203,7 +203,7 @@ def has_reasoning(fields: Fields) -> bool:
 
 
 def build_chat(
-    fields: Fields, messages: tuple[Message, ...], offer: Offer, form: Form, reasoning: str | None
+    fields: Fields, messages: tuple[Message, ...], offer: OfferedTools, form: Form, reasoning: str | None
 ) -> tuple[ChatRequest, tuple[int, ...]]:
     """Build the chat request and count the tokens of its prompt; a ``plain`` response has no reasoning.
 

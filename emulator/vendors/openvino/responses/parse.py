@@ -16,7 +16,7 @@ from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.responses.input import parse_input
 from emulator.vendors.openvino.responses.render import ResponsesCodec
 from emulator.vendors.openvino.responses.shapes import RequestEcho
-from emulator.vendors.openvino.tools import Offer, parse_tools
+from emulator.vendors.openvino.tools import OfferedTools, parse_tools
 
 _CHOICES = frozenset(("none", "auto", "required"))
 _IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
@@ -56,7 +56,7 @@ def parse_responses(parsed: ParsedRequest) -> InferenceCall:
     )
 
 
-def _build_echo(fields: Fields, model: str, offer: Offer) -> RequestEcho:
+def _build_echo(fields: Fields, model: str, offer: OfferedTools) -> RequestEcho:
     """Build the members that the response repeats; only tools with parameters, by name."""
     known: dict[str, JSON] = {tool.name: tool.parameters for tool in offer.tools if tool.parameters is not None}
     tools: JSON = [{"type": "function", "name": name, "parameters": known[name]} for name in sorted(known)]

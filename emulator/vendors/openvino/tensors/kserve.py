@@ -33,7 +33,7 @@ from emulator.vendors.openvino.tensors.tensor import (
     pack_values,
     status_refusal,
 )
-from emulator.vendors.openvino.tensors.validation import Given, find_model, validate_tensors
+from emulator.vendors.openvino.tensors.validation import RequestTensor, find_model, validate_tensors
 
 _INPUT = "Could not parse input content. Not valid ndarray detected"
 _OUTPUT = "Could not parse output content."
@@ -269,15 +269,15 @@ def _count_bytes(each: _Input) -> int:
     return size
 
 
-def _build_tensor(each: _Input, raw: bytes | None) -> Given:
+def _build_tensor(each: _Input, raw: bytes | None) -> RequestTensor:
     """Build a tensor; values too big for a narrow type lose their high bits."""
     if raw is not None:
-        return Given(Tensor(each.name, each.datatype, each.shape, raw), None)
+        return RequestTensor(Tensor(each.name, each.datatype, each.shape, raw), None)
     values = each.values or []
     bits = 8 * count_item_bytes(each.datatype)
     if each.datatype not in FLOATS and each.datatype not in ("BYTES", "BOOL"):
         values = [_wrap(value, bits, signed=each.datatype.startswith("INT")) for value in values]
-    return Given(Tensor(each.name, each.datatype, each.shape, pack_values(each.datatype, values)), len(values))
+    return RequestTensor(Tensor(each.name, each.datatype, each.shape, pack_values(each.datatype, values)), len(values))
 
 
 def _wrap(value: Value, bits: int, *, signed: bool) -> Value:

@@ -31,7 +31,7 @@ from emulator.vendors.openvino.tensors.tensor import (
     pack_values,
     status_refusal,
 )
-from emulator.vendors.openvino.tensors.validation import Given, find_model, validate_tensors
+from emulator.vendors.openvino.tensors.validation import RequestTensor, find_model, validate_tensors
 
 _PATH = re.compile(r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+)|/labels/[^/]+)?:(?P<verb>predict)")
 _INPUT = "Could not parse input content. Not valid ndarray detected"
@@ -142,7 +142,7 @@ def _is_binary(value: JSON) -> bool:
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("b64"), str)
 
 
-def _build_tensor(name: str, array: JSON, info: TensorInfo | None, reason: str) -> Given:
+def _build_tensor(name: str, array: JSON, info: TensorInfo | None, reason: str) -> RequestTensor:
     """Build a tensor of its input's type; of an unknown input, the type of the first element."""
     try:
         shape, values = _measure(array)
@@ -152,7 +152,7 @@ def _build_tensor(name: str, array: JSON, info: TensorInfo | None, reason: str) 
         packed = pack_values(datatype, [_convert(value, datatype) for value in values])
     except _NoArrayError:
         raise status_refusal(reason) from None
-    return Given(Tensor(name, datatype, tuple(shape), packed), len(values))
+    return RequestTensor(Tensor(name, datatype, tuple(shape), packed), len(values))
 
 
 def _measure(array: JSON) -> tuple[list[int], list[JSON]]:

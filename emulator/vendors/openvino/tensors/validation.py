@@ -20,7 +20,7 @@ _IMAGE_DIMENSIONS = (4, 5)
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Given:
+class RequestTensor:
     """Tensor of a request.
 
     Fields:
@@ -31,7 +31,9 @@ class Given:
     count: int | None
 
 
-def validate_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given], count: int, prefix: str = "") -> None:
+def validate_tensors(
+    declared: Sequence[TensorInfo], given: Mapping[str, RequestTensor], count: int, prefix: str = ""
+) -> None:
     """Raise unless the request has exactly the declared inputs; ``prefix``: text before a name in KServe errors.
 
     Raises:
@@ -45,7 +47,7 @@ def validate_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given],
         _check(info, given[info.name], f"input name: {prefix}{info.name}")
 
 
-def _check(info: TensorInfo, given: Given, name: str) -> None:
+def _check(info: TensorInfo, given: RequestTensor, name: str) -> None:
     tensor = given.tensor
     if tensor.datatype == "BYTES" and info.datatype != "BYTES":
         _validate_converted(info, tensor, name)
@@ -66,7 +68,7 @@ def _check(info: TensorInfo, given: Given, name: str) -> None:
     _validate_content(given, name)
 
 
-def _validate_content(given: Given, name: str) -> None:
+def _validate_content(given: RequestTensor, name: str) -> None:
     """Raise unless there are as many values, or bytes, as the shape requires."""
     tensor = given.tensor
     wanted = prod(tensor.shape)

@@ -15,7 +15,7 @@ class ImportProblem(ValueError):
 
 
 @dataclass(slots=True)
-class Found:
+class ImportResult:
     """Content of imported files.
 
     Fields:
@@ -27,7 +27,7 @@ class Found:
     rules: list[Object] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 
-    def add(self, other: Found) -> None:
+    def add(self, other: ImportResult) -> None:
         self.exchanges += other.exchanges
         self.rules += other.rules
         self.lost += other.lost
