@@ -1,4 +1,4 @@
-"""``emulator verdict``: judge what clients did with errors, waits and broken answers."""
+"""``emulator verdict``: print which rules about errors, waits and broken answers the clients broke."""
 
 import ssl
 import sys

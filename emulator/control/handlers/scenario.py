@@ -1,4 +1,4 @@
-"""Handlers of the active scenario and its deployments: show, replace, reset, and list those to choose from."""
+"""Handlers of the active scenario (``/_emulator/scenario``): show, replace, reset; list scenarios and deployments."""
 
 from collections.abc import Mapping
 from dataclasses import replace

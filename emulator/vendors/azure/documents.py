@@ -1,4 +1,4 @@
-"""Find the stored documents of a principal: responses, conversations, chats, files, batches; read uploaded files."""
+"""Find the stored documents of a principal: responses, conversations, chats, files, batches; decode uploaded files."""
 
 from base64 import b64decode
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Paginate lists as the OpenAI API does."""
+"""Paginate lists as the OpenAI API does (``limit``, ``order``, ``after``, ``before``)."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Routes that report the model, the limits and the health of a server.
+"""Routes that report TGI's model, limits and health: ``/info``, ``/health``, ``/v1/models``.
 
 Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; release 0.9.4 at its tag.
 """

@@ -1,4 +1,4 @@
-"""Chat codec and complete responses of ``/chat/completions``.
+"""Codec of chat completions, and their complete responses; ``stream.py`` has the streams.
 
 Sources: Azure Machine Learning reference, Chat Completions, sample response (profile ``seed``);
 Azure/azure-sdk-assets, recorded answers of serverless endpoints and of Azure OpenAI (the others).

@@ -1,4 +1,4 @@
-"""Endpoint table of the management API (``/api/2.0/serving-endpoints`` and its kin), a part of the vendor's own.
+"""Endpoint table of the management API (``/api/2.0/serving-endpoints`` and others), a part of the vendor's own.
 
 Source: databricks-sdk, ``service/serving.py``.
 """

@@ -1,1 +1,1 @@
-"""MindIE's ``POST /v1/chat/completions``."""
+"""MindIE's ``POST /v1/chat/completions``: parse a request, render its response."""

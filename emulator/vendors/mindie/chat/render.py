@@ -1,4 +1,4 @@
-"""Render non-streaming chat responses.
+"""Codec of chat completions, and their complete responses; ``stream.py`` has the streams.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """

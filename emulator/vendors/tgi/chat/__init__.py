@@ -1,1 +1,1 @@
-"""TGI's ``POST /v1/chat/completions``."""
+"""TGI's ``POST /v1/chat/completions``: parse a request, render its response."""
