@@ -118,7 +118,7 @@ def _fetch(url: str, session: str, settings: Settings) -> tuple[float, list[Show
 
 
 def _show(entry: RequestEntry, started: float) -> ShownCall:
-    """Return a call as the picture shows it."""
+    """Convert a journal record to a call of the picture."""
     begin = entry.time - started
     what = entry.error or (f"faults: {', '.join(entry.faults)}" if entry.faults else "")
     rule = f", rule {entry.rule}" if entry.rule else ""

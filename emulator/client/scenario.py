@@ -149,7 +149,7 @@ def explain_refusal(problem: Problem, document: Document) -> ScenarioError:
 
 
 def _drop_place_of_other(row: Diagnostic) -> Diagnostic:
-    """Remove the place of another item from a message: it is in a text that the client made."""
+    """Remove the position of another rule or limit from a message, as it is in a text that the client has made."""
     return replace(row, message=_OF_OTHER.sub(r"by another \1", row.message))
 
 

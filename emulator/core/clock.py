@@ -65,7 +65,7 @@ class Clock(Protocol):
 
 
 def read_real(clock: Clock) -> float:
-    """Return the real time in Unix seconds; a scenario's clock that follows it is read in its place."""
+    """Return the real time in Unix seconds: that of a clock which follows the wall's, else the wall clock's."""
     return clock.now() if clock.is_wall else read_wall()
 
 
@@ -139,7 +139,7 @@ class RealClock:
         return seconds / self.scale
 
     def on_client_left(self, until: float) -> None:
-        """Do nothing: real time passes for the client too."""
+        """Do nothing: real time passes for the client as well."""
 
     def retire(self) -> None:
         """Stop the alarm after the last pending callback; sleepers wake at their due times."""

@@ -14,9 +14,12 @@ from emulator.core.units import StrictModel
 
 
 class Fault(StrictModel):
-    """Something that goes wrong with an answer on its way; ``whole_events``: it adds or moves such, and edits none.
+    """Base model of a fault.
 
-    ``pieces``: how many it may make of a token's bytes. ``is_noticeable``: a sound client has to notice it.
+    Class variables:
+        whole_events: the fault adds or moves whole events, and changes the bytes of none.
+        pieces: maximum number of writes that it makes of a token's bytes.
+        is_noticeable: a sound client has to notice it; not so other writes of the same bytes.
     """
 
     whole_events: ClassVar[bool] = False

@@ -183,7 +183,7 @@ def remove_members(data: bytes, unwanted: Callable[[Member], bool]) -> list[Edit
 
 
 def drop_inner(edits: Sequence[Edit]) -> list[Edit]:
-    """Return the edits without those that lie inside another."""
+    """Return the edits without those whose bytes lie inside another edit's."""
     kept: list[Edit] = []
     for edit in sorted(edits, key=lambda edit: (edit[0], -edit[1])):
         if not kept or edit[0] >= kept[-1][1]:

@@ -280,7 +280,7 @@ class _HuggingFace:
         self.separators: Sequence[str] = self._list_separators()
 
     def _list_separators(self) -> Sequence[str]:
-        """Return the texts of special tokens, if the tokens of a text are those of its parts between them.
+        """Return the texts of special tokens at which a text can be split and its parts tokenized apart; or none.
 
         They are not where a token takes blanks beside it, or where only the beginning of a text is marked.
         """
@@ -502,7 +502,7 @@ def _import(module: str) -> Any:
 
 
 def _profile(name: str, size: int, bos: int | None, eos: int) -> TokenizerProfile:
-    """Return the counts around a text; without a chat template those that OpenAI documents for its models."""
+    """Return the profile of a vocabulary: its size, its special tokens, and how many of them surround a text."""
     special = range(min(eos, size - 1), size) if eos >= size // 2 else range(min(eos + 1, 3))
     around = 0 if bos is None else 1
     return TokenizerProfile(name=name, vocabulary_size=size, bos=bos, eos=eos, per_text=around, special=special)

@@ -90,7 +90,7 @@ class SessionBudgets:
         failed: bool,
         now: float,
     ) -> None:
-        """Add to the budget what a call took that has ended; a whole answer forgets the attempts before it."""
+        """Add the tokens and cost of a call that has ended; a whole answer resets its count of attempts."""
         price = self._prices.find(call.served, call.deployment.name, call.deployment)
         cost = 0.0 if price is None else price.find_cost(prompt_tokens, output_tokens)
         taken = {

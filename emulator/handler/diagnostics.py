@@ -61,7 +61,7 @@ class Suggestions:
         return _explain_deployment(request, service) if error.param == "model" else ""
 
     def elsewhere(self, method: str, path: str, but: str = "") -> tuple[str, ...]:
-        """Return the vendors that have a path; those with the most specific pattern only."""
+        """Return the vendors that serve a path; of several, those whose pattern is the most specific."""
         ranks = {name: self._rank(name, method, path) for name in self._vendors if name != but}
         best = min((rank for rank in ranks.values() if rank is not None), default=None)
         return tuple(name for name, rank in ranks.items() if rank is not None and rank == best)

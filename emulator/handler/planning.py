@@ -38,7 +38,7 @@ LONG_PROMPT = 65_536
 
 
 class Emulator:
-    """Active scenario as the request handlers of all vendors share it.
+    """What the request handlers of all vendors share of one active scenario: its rules, quotas, generator and latency.
 
     ``immediate``: calls have no latency either.
     ``defers_key``: the store is remote and no rule needs the attempt before the quotas are charged, so one store

@@ -54,7 +54,7 @@ def load_recording(texts: tuple[str, ...], vendor: AnyVendor, counting: tuple[st
 
 
 def list_recorded(settings: Replay, served: Iterable[str]) -> list[str]:
-    """Return the served vendors of which something is recorded.
+    """Return the served vendors that have recorded exchanges.
 
     Raises:
         ExchangeError: an exchange is malformed.
@@ -113,7 +113,7 @@ class ReplayedAnswer:
 
     @property
     def is_planned(self) -> bool:
-        """Whether it is an answer of a model, which costs quota, rather than an error."""
+        """Whether the exchange is a model's response, which costs quota, rather than an error."""
         return 200 <= self.recorded.exchange.status < _ERROR
 
     def fix(self, match: Match) -> Match:

@@ -63,7 +63,7 @@ def find_uncovered(certificate: x509.Certificate, names: Sequence[str]) -> list[
 
 
 def read_permitted(certificate: x509.Certificate) -> list[x509.GeneralName] | None:
-    """Return the names that an authority is limited to; ``None``: it may sign for any name."""
+    """Return the names that an authority may sign for; ``None``: it is not limited."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.NameConstraints).value
     except x509.ExtensionNotFound:

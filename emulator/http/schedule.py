@@ -57,7 +57,7 @@ class SendProgress:
     connection: int = 0
 
     def complete(self, status: int, size: int, first: float) -> None:
-        """Set the progress of a response within another one: it is complete and sent to nobody."""
+        """Set the progress of a response that is part of another one: complete, but not sent to a client of its own."""
         self.status, self.size, self.first, self.whole = status, size, first, True
 
     def pack(self) -> int:

@@ -82,7 +82,7 @@ class RuleNames:
 
 
 def add_rule(rule: Object, when: Object, found: ImportResult, place: str) -> None:
-    """Add a rule that does something; its conditions come first."""
+    """Add a rule unless it is without effect; its conditions come before its outcome."""
     if not rule.keys() & {"reply", "error", "faults", "latency"}:
         found.lost.append(f"{place}: nothing of its response can be carried over")
         return

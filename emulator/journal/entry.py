@@ -21,7 +21,7 @@ from emulator.scenario.matching import Match, RequestAttributes, RuleResult, fin
 
 
 def describe_nearest(verdicts: Iterable[RuleResult], *, loggable: bool = False) -> str:
-    """Describe the rule that came closest, what it found and what it wanted."""
+    """Describe the rule that nearly matched: its first failed condition, what it wanted and what the request has."""
     nearest = find_nearest(verdicts)
     return "There are no rules." if nearest is None else f"The nearest is {describe(nearest, loggable=loggable)}"
 
@@ -161,7 +161,7 @@ NO_ATTEMPTS = Attempts(1)
 
 @dataclass(frozen=True, slots=True)
 class LimitCheck:
-    """Request for units of a limit that refused it; ``wait`` in seconds, ``None``: unknown or never."""
+    """Check of a limit that refused a call; ``wait`` in seconds, ``None``: unknown or never."""
 
     limit: str
     unit: str

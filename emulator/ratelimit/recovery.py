@@ -18,7 +18,7 @@ _TOLERANCE = 1e-9  # units; shares are inexact
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """State of the quotas of a call that come back.
+    """State of a call's quotas during the recovery from an outage.
 
     Fields:
         outage: what took them away.
@@ -31,7 +31,7 @@ class Recovery:
     left: float
 
     def hold(self, charges: Sequence[Charge]) -> list[Charge]:
-        """Return the charges with the units of each quota that are not back; concurrency is none that comes back."""
+        """Return the charges, each with the units of its quota that are held back; none of a concurrency quota."""
         return [replace(charge, held=self._count_held(charge)) for charge in charges]
 
     def _count_held(self, charge: Charge) -> int:
@@ -39,7 +39,7 @@ class Recovery:
         return 0 if quota.unit == "concurrency" else max(0, ceil(quota.amount * self.missing - _TOLERANCE))
 
     def correct(self, charges: Sequence[Charge], balances: Sequence[Balance]) -> tuple[Balance, ...]:
-        """Return the balances without the units that are not back, and the wait until enough of them are."""
+        """Return the balances without the units held back, with the wait until the charge fits."""
         return tuple(map(self._correct, charges, balances))
 
     def _correct(self, charge: Charge, balance: Balance) -> Balance:
@@ -53,7 +53,7 @@ class Recovery:
         return Balance(balance.quota, max(0, balance.left - charge.held), wait)
 
     def refuse_share(self, key: bytes) -> EmulatedError | None:
-        """Return the refusal of a call without quotas, by chance, the more often the less is back.
+        """Return the refusal of a call without quotas, drawn with the share of capacity that is missing.
 
         ``key``: of its response. ``None``: it is not refused.
         """

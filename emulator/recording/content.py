@@ -146,7 +146,7 @@ def _list_usages(value: Object) -> Iterator[Object]:
 
 
 def read_counts(value: Object) -> dict[str, int]:
-    """Return prompt and completion tokens as far as a JSON document states them."""
+    """Return prompt and completion tokens, as far as a JSON document states them."""
     counts: dict[str, int] = {}
     for usage in _list_usages(value):
         for name, names in _COUNTS:

@@ -83,7 +83,7 @@ def _receive(file: IO[bytes]) -> object:
 
 
 def _run() -> None:
-    """Carry out what the other process asks for, until it ends."""
+    """Write exchanges as the parent process commands, until its pipe is closed."""
     if hasattr(os, "nice"):
         os.nice(_NICE)
     writers = LocalWriters()

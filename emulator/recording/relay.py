@@ -181,7 +181,7 @@ class Relay:
 
 
 def select_headers(headers: Iterable[tuple[str, str]], *, has_body: bool = True) -> CIMultiDict[str]:
-    """Return the request headers that go to the service: all but those of this connection."""
+    """Return the request headers that go to the service: all but the hop-by-hop headers of this connection."""
     chosen: CIMultiDict[str] = CIMultiDict()
     for name, value in headers:
         lower = name.lower()
@@ -223,7 +223,7 @@ class _Passage:
     async def run(
         self, session: aiohttp.ClientSession, method: str, url: str, headers: Mapping[str, str], body: bytes | None
     ) -> bool:
-        """Run to the end of the response, however it ends."""
+        """Send the request, and pass the response on until it ends, is cut off or fails."""
         try:
             payload = self._find_body(body)
             async with session.request(

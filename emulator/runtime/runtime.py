@@ -56,7 +56,7 @@ class Controller:
 
     @property
     def counts_for_all(self) -> bool:
-        """Whether quotas and rule counters are those of all processes together."""
+        """Whether quotas and rule counters are shared by all processes."""
         return True
 
     def _validate_capacity(self, session: str, loaded: ParsedScenario | None = None) -> None:
@@ -105,14 +105,14 @@ class Controller:
         return self._runtime.end_session(session)
 
     async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
-        """Return what the reporter ``what`` of each process answers, by the name of the process."""
+        """Return the report named ``what`` of every process, by the name of the process."""
         return {"": await self.report(what, about)}
 
     async def catch_up(self) -> None:
         """Read into the journal the requests that other processes have served until now."""
 
     async def report(self, what: str, about: JSON) -> JSON:
-        """Return what the reporter ``what`` of this process answers."""
+        """Return the report named ``what`` of this process."""
         return await self._runtime.reporters[what](about)
 
 

@@ -146,7 +146,7 @@ def _require_spelling(name: str, folder: Path) -> None:
 
 
 def _find_spelling(name: str, folder: Path) -> str:
-    """Return a path as every system finds it: with ``/``, and letters in the case of the folders' entries.
+    """Return a path in the spelling that every system finds: ``/`` as separator, letters in the case of the disk's.
 
     Windows and macOS find ``Answers\\W.txt`` or ``Answers/W.txt`` where the file is ``answers/w.txt``.
     """

@@ -160,7 +160,7 @@ def _check_length(text: str, file: str) -> None:
 
 
 def _check_size(text: str, file: str) -> None:
-    """Raise if the text would overflow the stack of the C parser, or take it long.
+    """Raise for a text that would overflow the stack of the C parser or keep it busy for long.
 
     Texts with few structural characters cannot, and are not checked.
     """

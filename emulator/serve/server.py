@@ -155,7 +155,7 @@ def _require_paths(paths: Sequence[Path]) -> None:
 
 
 def _try_report(file: Path | None) -> None:
-    """Validate that the report can be written, hours before it is; an existing file stays as it is.
+    """Validate at the start that the report file can be written, as it is written only at the end.
 
     Raises:
         SettingsError: it cannot be written.

@@ -23,7 +23,7 @@ _NAMED_BY_PATH = frozenset({"responses", "messages"})  # kinds of chat
 
 @dataclass(frozen=True, slots=True)
 class CallClass:
-    """Calls that are alike.
+    """Class of calls that a sweep treats alike.
 
     Fields:
         sample: the first of them.
@@ -54,7 +54,7 @@ class CallClass:
 
     @property
     def digest(self) -> str:
-        """Return what tells whether the call is still the same: its request and the text of its answer."""
+        """Return a digest of the sample's request and its answer's text, which changes if the call does."""
         call = self.sample
         is_form = call.request.headers.get("content-type", "").startswith("multipart/")  # its boundary is drawn
         parts: JSON = [call.method, _hide(call, self.needs), "" if is_form else show_body(call), call.response.text]
@@ -128,7 +128,7 @@ def _name(call: RequestEntry) -> str:
 
 
 def _find_turn(call: RequestDetail) -> tuple[str, Object]:
-    """Return how a call continues a conversation, in words and as conditions; empty if it begins one."""
+    """Return the kind of a conversation's turn, as words and as conditions of a rule; empty for its first turn."""
     body = call.request.body
     if call.operation != "chat" or not isinstance(body, dict):
         return "", {}
@@ -152,7 +152,7 @@ def _find_role(item: Object) -> str:
 
 
 def _find_needs(calls: Sequence[RequestDetail]) -> list[Sequence[RequestDetail]]:
-    """Return for each call the earlier ones whose answers gave an id that it bears, and those that these need."""
+    """Return for each call the earlier calls that it needs, as their answers gave ids that it sends."""
     givers: dict[str, int] = {}
     needs: list[set[int]] = []
     for index, call in enumerate(calls):
@@ -195,7 +195,7 @@ def show_body(call: RequestDetail) -> str:
 
 
 def read_body(call: RequestDetail) -> bytes:
-    """Return the body of a recorded request as it came."""
+    """Return the body of a recorded request as bytes."""
     text = show_body(call)
     return b64decode(text) if call.request.encoding == "base64" else text.encode()
 

@@ -20,7 +20,7 @@ _SAID = 4000  # bytes kept of what a command prints last
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended; ``exit``: ``None`` if it was ended because it hung; ``out``, ``err``: what it printed."""
+    """Result of a command; ``exit``: ``None`` if it hung and was ended; ``out``, ``err``: what it printed last."""
 
     exit: int | None
     out: str = ""

@@ -34,7 +34,7 @@ class Report:
     is_complete: bool = False
 
     def find(self, key: Key, scenario: str, digest: str) -> Row | None:
-        """Return the outcome of a cell, if its call and its scenario are those of the report."""
+        """Return the outcome of a cell if neither its class of calls nor its scenario has changed since the report."""
         row = self.rows.get(key)
         is_same = row is not None and row.scenario == scenario and self.calls.get(key[0]) == digest
         return row if is_same and row is not None and tuple(row.like) != (NO_FAULT,) else None
@@ -121,7 +121,7 @@ def _is_built(name: str, file: Path, left_out: Container[Path]) -> bool:
 
 
 def read_at(revision: str, file: Path, folder: Path) -> bytes | None:
-    """Return a file as it was at a revision; ``None`` if it was not there."""
+    """Return the content of a file at a Git revision; ``None`` if the revision does not have it."""
     place = Path(os.path.relpath(folder / file, folder)).as_posix()
     try:
         return _git(folder, "show", f"{revision}:./{place}").encode()

@@ -26,10 +26,12 @@ SURVIVED = "survived"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Groups of which the outcome of some gives that of others; one shard runs them all.
+    """Groups of cells, of which some are run and give the outcome of the others; one shard runs the whole unit.
 
-    ``kind``: ``line``: in order, those between two equal ones are equal; ``ends``: the same from the first and the last
-    alone; ``strongest``: if the first is survived without a breach, so are the others.
+    Fields:
+        kind: ``line``: groups are in order, and those between two of equal outcome have that outcome, too; first,
+            middle and last are run at once. ``ends``: the same with first and last alone. ``strongest``: if the
+            command survives the first without a breach, it survives the others.
     """
 
     kind: Literal["line", "ends", "strongest"]
@@ -38,7 +40,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All cells of a sweep; ``unchanged``: no byte differs from the answer without a fault, so that nothing is run."""
+    """Cells of a sweep; those in ``unchanged`` are not run, as their fault changes no byte of the answer."""
 
     units: Sequence[Unit]
     unchanged: Sequence[Cell]
@@ -59,7 +61,7 @@ class Plan:
 
 
 def is_reported(cell: Cell) -> bool:
-    """Return whether a cell is one of the sweep, not several at once."""
+    """Return whether a cell has a single fault; one of several at once is a step of the plan, not reported."""
     faults = cell.outcome.get("faults")
     return not isinstance(faults, list) or len(faults) == 1
 
@@ -71,7 +73,7 @@ def plan_full(calls: Sequence[CallClass], probe: Probe) -> Plan:
 
 
 def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> Plan:
-    """Return a plan that leaves out what the bytes, or other outcomes, say already; ``waits``: the clock is real."""
+    """Return a plan that leaves out runs whose outcome other runs give; ``waits``: the clock is real."""
     units: list[Unit] = []
     unchanged: list[Cell] = []
     for call in calls:
@@ -90,7 +92,7 @@ def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> Pla
 
 
 def _sign(cell: Cell, cells: Sequence[Cell], probe: Probe, *, waits: bool) -> object:
-    """Return what is equal for cells that give the client the same bytes."""
+    """Return a key that is equal for cells whose client receives the same bytes."""
     if cell.fault in _SAME_BYTES or (waits and cell.fault == "stall"):
         return cell.key
     if cell.fault == "hang":  # as a reset at the same position, but that the connection stays open
@@ -103,7 +105,7 @@ def _sign(cell: Cell, cells: Sequence[Cell], probe: Probe, *, waits: bool) -> ob
 def _build_units(
     call: CallClass, groups: Sequence[Group], found: Mapping[Key, object], *, waits: bool
 ) -> Iterator[Unit]:
-    """Yield the units of a class; ``found``: what each cell gives the client."""
+    """Yield the units of a class of calls; ``found``: the key of each cell, see :func:`_sign`."""
     errors: dict[int, list[Group]] = {}
     lines: dict[str, list[Group]] = {}
     joined: dict[str, list[Group]] = {}
@@ -126,7 +128,7 @@ def _build_units(
 
 
 def _find_length(cell: Cell, found: Mapping[Key, object]) -> tuple[bool, int]:
-    """Return what sorts cells of one fault by their place in the answer."""
+    """Return the sort key of cells with one fault: by their position in the answer."""
     answer = found[cell.key]
     if isinstance(answer, Answer):
         return cell.position != BEFORE_HEAD, len(answer.body)
@@ -136,7 +138,7 @@ def _find_length(cell: Cell, found: Mapping[Key, object]) -> tuple[bool, int]:
 
 
 def find_next(unit: Unit, known: Mapping[Key, object]) -> list[Group]:
-    """Return the groups of a unit to run now, by the outcomes that are known; none if these give all others."""
+    """Return the groups of a unit to run next, given the known outcomes; none if these give all others."""
     groups = unit.groups
     outcomes = [known.get(group[0].key) for group in groups]
     last = len(groups) - 1
@@ -162,7 +164,7 @@ def _list_unknown(unit: Unit, outcomes: Sequence[object], indexes: Sequence[int]
 
 
 def infer(unit: Unit, known: Mapping[Key, object]) -> Iterator[tuple[Group, Cell]]:
-    """Yield the groups of a finished unit that were not run, each with the cell whose outcome it has."""
+    """Yield the groups of a finished unit that were not run, each with the cell from which its outcome is taken."""
     source = unit.groups[0][0]
     for group in unit.groups:
         if group[0].key not in known:

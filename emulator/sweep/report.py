@@ -33,7 +33,7 @@ def count_outcomes(rows: Sequence[Row]) -> str:
 
 
 def write_json(report: Report) -> str:
-    """Return the cells as JSON, one a line, with what a later sweep needs to go on."""
+    """Return the cells as JSON, one a line, with the digests by which a later sweep reuses their outcomes."""
     lines = ",\n".join(dump_text(asdict(row)) for row in report.rows.values())
     about: JSON = {
         "complete": report.is_complete,
@@ -112,7 +112,7 @@ def list_scenarios(rows: Sequence[Row], command: str) -> Mapping[str, str]:
 
 
 def write_scenarios(rows: Sequence[Row], command: str, folder: Path) -> None:
-    """Write the scenario of each failure; those of an earlier sweep that are no failure any more are deleted."""
+    """Write a scenario for each failure, and delete those that an earlier sweep wrote for failures that are mended."""
     folder.mkdir(parents=True, exist_ok=True)
     found = list_scenarios(rows, command)
     for old in folder.glob("*.yaml"):

@@ -18,7 +18,7 @@ _UNNOTICED = 0.25  # seconds until the end of a connection that its client has c
 
 
 def has_failed(status: int, faults: Sequence[str], *, whole: bool) -> bool:
-    """Return whether a response is no whole answer; ``faults``: the types of its faults."""
+    """Return whether the client has no whole answer; ``faults``: types of the response's faults."""
     return not 200 <= status < 400 or not whole or not _BREAKING.isdisjoint(faults)
 
 
@@ -80,7 +80,7 @@ class Call:
 
     @property
     def client(self) -> Hashable:
-        """Return what tells the program that called from others."""
+        """Return a key of the client program: principal and ``User-Agent``."""
         return self.principal, self.content.sent.get("user-agent", "")
 
     @property
@@ -93,12 +93,12 @@ class Call:
 
     @property
     def failed(self) -> bool:
-        """Whether the client has no whole answer of it."""
+        """Whether the call has ended without a whole answer for the client."""
         return self.has_ended and has_failed(self.status, self.faults, whole=self.whole)
 
     @property
     def is_cut(self) -> bool:
-        """Whether its stream ended without an end, and the client was still there."""
+        """Whether a stream broke off while its client was still connected."""
         is_short = not self.whole or "truncate" in self.faults
         return self.stream and self.has_ended and is_short and self.status == 200 and not self.client_left
 
@@ -121,7 +121,7 @@ class History:
 
     Fields:
         chains: attempts of one request, each after the failure of the one before; single calls are chains of one.
-        follows_clock: the scenario's time is the client's; else waits are not as they are told.
+        follows_clock: scenario time passes as real time does; else waits cannot be compared with ``Retry-After``.
     """
 
     calls: Sequence[Call]

@@ -28,7 +28,7 @@ class Price:
         return (prompt_tokens * self.input + output_tokens * self.output) / _MILLION
 
     def find_rent(self, seconds: float) -> float:
-        """Return the USD for a time."""
+        """Return the USD for a time, in seconds, in which a deployment was used, by its price per hour."""
         return self.hourly * seconds / _HOUR
 
 
@@ -52,7 +52,7 @@ def load_prices() -> Mapping[str, Price]:
 
 
 class PriceList:
-    """Prices of a scenario, and after them those of the package.
+    """Prices of a scenario, then those of ``prices.json`` for deployments that the scenario does not price.
 
     The latter are for a deployment that is paid by the token, under its own name or that of its model.
     """

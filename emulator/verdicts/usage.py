@@ -49,7 +49,7 @@ class Usage:
 
 
 def add_up(history: History) -> Usage:
-    """Return the account of all calls that have ended."""
+    """Return the tokens and cost of all calls that have ended."""
     superseded = _find_superseded(history.calls)
     counts: dict[str, int] = defaultdict(int)
     ended = [call for call in history.calls if call.has_ended]
@@ -79,7 +79,7 @@ def _classify(call: Call, superseded: set[Call]) -> str:
 
 
 def _find_superseded(calls: Sequence[Call]) -> set[Call]:
-    """Return whole answers to requests whose twin, open at the same time, had a whole answer before."""
+    """Return whole answers that came after another whole answer to an equal request which was open at the same time."""
     whole: dict[Hashable, list[Call]] = defaultdict(list)
     for call in calls:
         if call.has_ended and not call.failed:
@@ -96,7 +96,7 @@ def _find_superseded(calls: Sequence[Call]) -> set[Call]:
 
 
 def _amplify(history: History) -> float:
-    """Return the number of calls for each question."""
+    """Return the number of calls per question; retries and hedges belong to the question that they repeat."""
     open_until: dict[Hashable, float] = {}
     questions = 0
     for chain in history.chains:

@@ -92,7 +92,12 @@ _DEEP = 4  # levels; from twice as many on, a value of any type is a scalar
 
 
 class Builder:
-    """Builder of one instance of ``root``: a :class:`~emulator.generation.json_schema.shape.Solver`."""
+    """Builder of one instance of ``root``: a :class:`~emulator.generation.json_schema.shape.Solver`.
+
+    Attributes:
+        members: number of values begun so far; beyond the style's maximum only required parts are built.
+        reason: why the first value could not be built, for the message if none can.
+    """
 
     def __init__(self, root: Node, style: Style, budget: Budget, checker: Checker) -> None:
         self.root = root
@@ -129,7 +134,7 @@ class Builder:
         raise Unsatisfiable(self.reason or _refusal(place))
 
     def _settled(self, shape: Shape, place: Position, strict: bool) -> Iterator[Shape]:
-        """Yield a shape without choices for every way to decide them."""
+        """Yield shapes in which every choice is decided; ``strict``: a branch of ``oneOf`` excludes its siblings."""
         self.budget.spend()
         if shape.empty:
             return

@@ -103,7 +103,7 @@ class RedisBus:
 
     @asynccontextmanager
     async def _apart(self) -> AsyncIterator[BlockingConnection]:
-        """Open a client on one connection and close it afterwards; that many connections are rarely needed at once."""
+        """Open a client with one connection of its own for the time of a block."""
         server = self._ways.waiting.client()
         try:
             yield await ask(server.initialize())

@@ -51,7 +51,7 @@ def answer_headers(plan: Plan, request: Request, profile: DeploymentProfile, *, 
 
 
 def _count_defaults(plan: Plan, profile: DeploymentProfile) -> _Counts:
-    """Return what this call alone leaves of the default quotas; the services always report it."""
+    """Return the counts of the default quotas after this call alone, as the services always report quotas."""
     if profile.quota is None:
         return {}
     requests, tokens = profile.quota

@@ -90,7 +90,7 @@ def _is_version(text: str) -> bool:
 
 
 def pads(parsed: ParsedRequest) -> bool:
-    """Return whether deltas of this API version are padded: those from August 2025 on, and the undated.
+    """Return whether this API version has ``obfuscation`` in deltas: from August 2025 on, and without a date.
 
     Source: openai-python 1.99.2 and its date; that Azure's dated versions follow is unverified.
     """

@@ -31,7 +31,7 @@ def _load_models() -> Iterator[Deployment]:
 
 
 def _build_deployment(model: Mapping[str, Any]) -> Deployment:
-    """Return a deployment; the file's values are those of its fields."""
+    """Return the deployment of a model in the file."""
     known = {name: value for name, value in model.items() if name in _FIELDS}
     traits = {name: value for name, value in model.items() if name not in _FIELDS}
     return Deployment(vendor="databricks", traits=traits, **known)

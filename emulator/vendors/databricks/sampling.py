@@ -181,7 +181,7 @@ def limit_output(profile: DeploymentProfile, wanted: int | None, prompt_tokens: 
 
 
 def count(parsed: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
-    """Return the tokens of each prompt, including those of a server-side template."""
+    """Return the number of tokens of each prompt, those of a server-side template included."""
     counts = parsed.service.count_prompt(ask, parsed.deployment)
     extra = parsed.profile.overhead
     return tuple([number + extra for number in counts]) if extra else counts

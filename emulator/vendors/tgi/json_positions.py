@@ -43,7 +43,7 @@ class Repeating(dict[str, JSON]):
 
 
 def keep_repeated(body: JSON, raw: bytes) -> JSON:
-    """Return the body as serde_json reads it: objects are :class:`Repeating` where a name occurs twice, ``-0`` is -0.0.
+    """Return the body as serde_json reads it: repeated names kept in :class:`Repeating`, ``-0`` as -0.0.
 
     Source: serde_json 1.0.140, ``src/de.rs:515-525`` (parse_number).
     """

@@ -22,7 +22,7 @@ _OLD_LENGTH = 20  # default of max_new_tokens in 0.9.4
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Prompt as the model reads it.
+    """Prompt after validation: its text, its tokens, and the number of its images.
 
     Fields:
         count: number of tokens.

@@ -46,7 +46,7 @@ def _build_tool(type: str, function: Mapping[str, JSON]) -> OfferedTool:
 
 
 def show_call(type: str, function: Mapping[str, JSON]) -> Object:
-    """Build what the prompt shows of a tool, or of a call of one: the arguments are JSON in a text.
+    """Build the form in which the prompt shows a tool or a call of one: the arguments are JSON in a text.
 
     Source: text-generation-inference, ``router/src/lib.rs:1178-1202`` (FunctionDefinition, Tool).
     """

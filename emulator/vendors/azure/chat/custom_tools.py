@@ -124,7 +124,7 @@ def parse_call(value: JSON) -> AnyCall:
 
 
 def name_function(choice: JSON) -> JSON:
-    """Convert a choice of a custom tool to one of a function."""
+    """Convert a ``tool_choice`` of a custom tool to one of a function."""
     if isinstance(choice, Mapping) and choice.get("type") == "custom":
         return {"type": "function", "function": choice.get("custom")}
     return choice

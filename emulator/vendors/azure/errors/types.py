@@ -198,7 +198,7 @@ def format_filtered(fields: ErrorFields, policy: str = "Microsoft's", advice: st
 
 
 def format_filtered_response(fields: ErrorFields, policy: str, advice: str) -> FormattedError:
-    """Format it for the Responses API. Source: Microsoft's public guides on migrating from chat completions."""
+    """Format a prompt stopped by the content filter for the Responses API. Source: Microsoft's migration guides."""
     return FormattedError(
         {
             "error": {

@@ -114,7 +114,7 @@ def _reduce(word: str) -> str:
 
 
 def cut(text: str, size: int, overlap: int) -> Chunks:
-    """Return the chunks of a text, each with how often it has each word."""
+    """Return the chunks of a text, each with its words and their counts."""
     text = text[:MAX_TEXT]
     return _cut_cached(text, size, overlap) if len(text) <= _MAX_CACHED else _cut(text, size, overlap)
 

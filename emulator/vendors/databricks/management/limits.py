@@ -120,7 +120,7 @@ def _build_quotas(name: str, rule: Mapping[str, JSON], principal: str) -> Iterat
 
 
 def _read_key(rule: Mapping[str, JSON]) -> JSON:
-    """Return what a rule counts by. Source: docs.databricks.com, REST reference, ``AiGatewayRateLimit.key``."""
+    """Return by what a rule counts: endpoint, user or group. Source: REST reference, ``AiGatewayRateLimit.key``."""
     key = rule.get("key")
     return "endpoint" if key is None else key
 

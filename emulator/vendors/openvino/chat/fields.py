@@ -43,7 +43,7 @@ def parse_fields(parsed: ParsedRequest) -> Fields:
 
 
 def begin_fields(parsed: ParsedRequest) -> Fields:
-    """Return the unvalidated fields, without those that null makes absent."""
+    """Return the fields of a body before validation, without those that are null and so count as absent."""
     release, body = parsed.release, parsed.body
     if release.null_is_absent and None in body.values():
         body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}

@@ -43,7 +43,7 @@ def render_usage(usage: Usage) -> bytes:
 def render_body(
     plan: Plan, choices: list[bytes], kind: bytes, *, model: str, prompt: str, settings: OpenVinoSettings
 ) -> bytes:
-    """Encode a non-streaming response; ``prompt``: shown if it is verbose."""
+    """Encode a non-streaming response; ``prompt``: included if the response is verbose."""
     release = settings.release
     return b'{"choices":[%b],"created":%d,"model":%b,"object":"%b"%b%b}' % (
         b",".join(choices),

@@ -34,7 +34,7 @@ from emulator.vendors.tgi.tools import NO_TOOL, OfferedTool, build_tools_schema,
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """Chat as the router generates from it.
+    """Chat request converted to a generation: the prompt, parameters and grammar that the router sends on.
 
     Fields:
         text: the rendered prompt.

@@ -45,7 +45,7 @@ def _alternates_by_name(name: str) -> bool:
 
 
 def _validate_roles(turns: Iterable[Turn]) -> None:
-    """Raise what a template that takes user and assistant in turn raises at the first message that it does not take."""
+    """Raise the template's error at the first message that breaks the alternation of user and assistant."""
     for position, (role, _) in enumerate(turns):
         if (role == "user") != (position % 2 == 0):
             raise _refusal(_ALTERNATE)
