@@ -31,6 +31,7 @@ from tests.storage.servers import running as serving
 pytest_plugins = ("pytester", "tests.platforms.cannot")
 
 if TYPE_CHECKING:
+    from tests.conformance.official.descriptions import Folder
     from tests.conformance.official.observe import Observer
 
 _OBSERVER: pytest.StashKey["Observer"] = pytest.StashKey()
@@ -80,7 +81,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     observer = config.stash.get(_OBSERVER, None)
     if observer is not None:
-        terminalreporter.section(f"{observer.answers} answers held against official descriptions")
+        terminalreporter.section(f"{observer.answers.total()} answers held against official descriptions")
+        for label, number in sorted(observer.answers.items()):
+            terminalreporter.line(f"{label}: {number}")
         for deviation, where in sorted(observer.found.items()):
             terminalreporter.line(f"{deviation}  ({where})")
 
@@ -140,6 +143,13 @@ async def start() -> AsyncIterator[Start]:
     yield begin
     for context in reversed(opened):
         await context.__aexit__(None, None, None)
+
+
+@pytest.fixture
+def official_descriptions(request: pytest.FixtureRequest) -> "Folder | None":
+    """Return the descriptions of ``--official``, if it is given."""
+    observer = request.config.stash.get(_OBSERVER, None)
+    return None if observer is None else observer.folder
 
 
 @pytest.fixture(params=KINDS, scope="module")

@@ -43,8 +43,8 @@ class Answer:
         return [line if line == "[DONE]" else json.loads(line) for line in lines]
 
 
-OBSERVERS: list[Callable[[bytes, bytes, Answer], None]] = []
-"""Called with head and body of each request of :class:`Running`, and its answer."""
+OBSERVERS: list[Callable[[str, bytes, bytes, Answer], None]] = []
+"""Called with vendor, head and body of each request of :class:`Running`, and its answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +100,7 @@ class Running:
             await writer.drain()
             answer = await read_answer(reader)
             for observe in OBSERVERS:
-                observe(head, body, answer)
+                observe(vendor, head, body, answer)
             return answer
         finally:
             writer.close()

@@ -58,9 +58,9 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
     },
     "Blob": {"mimeType": "string", "data": "string", "displayName": "string"},
     "FileData": {"mimeType": "string", "fileUri": "string", "displayName": "string"},
-    "FunctionCall": {"id": "string", "name": "string", "args": "any", "partialArgs": "any", "willContinue": "bool"},
+    "FunctionCall": {"id": "string", "name": "string", "args": "Struct", "partialArgs": "any", "willContinue": "bool"},
     "FunctionResponse": {
-        "id": "string", "name": "string", "response": "any", "willContinue": "bool", "scheduling": "string",
+        "id": "string", "name": "string", "response": "Struct", "willContinue": "bool", "scheduling": "string",
         "parts": "any",
     },
     "Tool": {
@@ -69,8 +69,8 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "enterpriseWebSearch": "any", "retrieval": "any", "mcpServers": "any",
     },
     "FunctionDeclaration": {
-        "name": "string", "description": "string", "behavior": "string", "parameters": "any",
-        "parametersJsonSchema": "any", "response": "any", "responseJsonSchema": "any",
+        "name": "string", "description": "string", "behavior": "string", "parameters": "Schema",
+        "parametersJsonSchema": "any", "response": "Schema", "responseJsonSchema": "any",
     },
     "ToolConfig": {
         "functionCallingConfig": "FunctionCallingConfig", "retrievalConfig": "any",
@@ -80,7 +80,7 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "mode": "Mode", "allowedFunctionNames": "*string", "streamFunctionCallArguments": "bool",
     },
     "GenerationConfig": {
-        "stopSequences": "*string", "responseMimeType": "string", "responseSchema": "any",
+        "stopSequences": "*string", "responseMimeType": "string", "responseSchema": "Schema",
         "responseJsonSchema": "any", "_responseJsonSchema": "any", "responseModalities": "*string",
         "candidateCount": "int32", "maxOutputTokens": "int32", "temperature": "float", "topP": "float",
         "topK": "float", "seed": "int32", "presencePenalty": "float", "frequencyPenalty": "float",
@@ -92,6 +92,10 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
     "SafetySetting": {"category": "HarmCategory", "threshold": "HarmBlockThreshold", "method": "HarmBlockMethod"},
     "ThinkingConfig": {"includeThoughts": "bool", "thinkingBudget": "int32", "thinkingLevel": "string"},
 }  # fmt: skip
+
+
+_OPEN = {"Schema": f"{_PACKAGE}.Schema", "Struct": "type.googleapis.com/google.protobuf.Struct"}
+"""Messages whose members are not validated here, by their names in errors."""
 
 
 def error_parameter(text: str, field: str | None = None) -> EmulatedError:
@@ -132,6 +136,10 @@ def _parse_value(value: JSON, kind: str, where: str) -> JSON:
         return [_parse_value(item, kind[1:], f"{where}[{number}]") for number, item in enumerate(value)]
     if kind in MESSAGES:
         return _parse_message(value, kind, where)
+    if kind in _OPEN:
+        if not isinstance(value, dict):
+            raise _error_type(value, _OPEN[kind], where)
+        return value
     return value if kind == "any" else _parse_scalar(value, kind, where)
 
 

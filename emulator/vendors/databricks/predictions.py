@@ -77,7 +77,7 @@ def parse_predictions(parsed: ParsedRequest) -> InferenceCall:
 
 def _parse_rows(name: str, value: JSON) -> Iterable[JSON]:
     if name == "dataframe_split":
-        value = value.get("data") if isinstance(value, dict) else None
+        value = _parse_frame(value)
     if name == "inputs" and isinstance(value, dict):  # columns by name
         columns = list(value.values())
         if not columns or not all(isinstance(column, list) for column in columns):
@@ -86,6 +86,45 @@ def _parse_rows(name: str, value: JSON) -> Iterable[JSON]:
     if not isinstance(value, list):
         raise error_parameter(_BAD_INPUT)
     return value
+
+
+def _parse_frame(value: JSON) -> JSON:
+    """Return the rows of a data frame in parts.
+
+    Source: mlflow ``utils/proto_json_utils.py`` (``dataframe_from_parsed_json``) and pandas' errors within it.
+
+    Raises:
+        EmulatedError: not such a frame.
+    """
+    if not isinstance(value, dict):
+        kind = "list" if isinstance(value, list) else f"type {type(value)}"
+        raise error_parameter(f"Dataframe split format must be a dictionary. Got {kind}.")
+    if "data" not in value or not value.keys() <= {"columns", "data", "index"}:
+        names = ", ".join(f"'{name}'" for name in value)
+        raise error_parameter(
+            "Dataframe split format must have 'data' field and optionally 'columns' and 'index' fields."
+            f" Got {f'{{{names}}}' if names else 'set()'}.'"
+        )
+    problem = _find_problem(value.get("columns"), value["data"])
+    if problem:
+        raise error_parameter(
+            "Provided dataframe_split field is not a valid dataframe representation in 'split' format."
+            f" Error: '{problem}'"
+        )
+    rows: JSON = value["data"]
+    return rows
+
+
+def _find_problem(columns: JSON, rows: JSON) -> str:
+    """Return pandas' error of names that are no collection or do not fit the rows; empty if there is none."""
+    if columns is None:
+        return ""
+    if not isinstance(columns, list | dict):
+        return f"Index(...) must be called with a collection of some kind, {columns!r} was passed"
+    widths = [len(row) if isinstance(row, list) else 0 for row in rows] if isinstance(rows, list) else []
+    if not widths or 0 in widths or len(columns) == max(widths):
+        return ""
+    return f"{len(columns)} columns passed, passed data had {max(widths)} columns"
 
 
 def _predict(name: str, row: JSON) -> float:

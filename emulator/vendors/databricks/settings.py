@@ -70,7 +70,7 @@ class DatabricksSettings(VendorSettings):
         default="known", description="Responses: `known` accepts and ignores the built-in tools beside functions"
     )
     responses_strict_members: bool = Field(
-        default=True, description="Responses of GPT models: unknown members of items and tools are refused"
+        default=True, description="Responses of GPT models: unknown members of body, items and tools are refused"
     )
     responses_system_roles: bool = Field(default=True, description="Responses: roles `system` and `developer` pass")
     responses_usage: Literal["openai", "both"] = Field(

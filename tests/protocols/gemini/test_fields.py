@@ -30,6 +30,8 @@ def test_parse_request_normalizes_names_and_numbers(given: JSON, read: JSON) -> 
 
 
 _CONTENT = "type.googleapis.com/google.ai.generativelanguage.v1beta.Content"
+_SCHEMA = "type.googleapis.com/google.ai.generativelanguage.v1beta.Schema"
+_STRUCT = "type.googleapis.com/google.protobuf.Struct"
 _MODE = "type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCallingConfig.Mode"
 
 
@@ -52,6 +54,18 @@ _MODE = "type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCalling
                      "Invalid value at 'generation_config.temperature' (TYPE_FLOAT), \"inf\"", id="no end"),
         pytest.param({"generationConfig": {"responseLogprobs": "true"}},
                      "Invalid value at 'generation_config.response_logprobs' (TYPE_BOOL), \"true\"", id="no boolean"),
+        pytest.param({"tools": [{"functionDeclarations": [{"name": "f", "parameters": True}]}]},
+                     f"Invalid value at 'tools[0].function_declarations[0].parameters' ({_SCHEMA}), true",
+                     id="a boolean for a schema"),
+        pytest.param({"generationConfig": {"responseSchema": [1]}},
+                     f"Invalid value at 'generation_config.response_schema' ({_SCHEMA}), [1]",
+                     id="a list for a schema"),
+        pytest.param({"contents": [{"parts": [{"functionCall": {"name": "f", "args": "{}"}}]}]},
+                     f"Invalid value at 'contents[0].parts[0].function_call.args' ({_STRUCT}), \"{{}}\"",
+                     id="a text for arguments"),
+        pytest.param({"contents": [{"parts": [{"functionResponse": {"name": "f", "response": 5}}]}]},
+                     f"Invalid value at 'contents[0].parts[0].function_response.response' ({_STRUCT}), 5",
+                     id="a number for a result"),
         pytest.param({"toolConfig": {"functionCallingConfig": {"mode": "MUST"}}},
                      f"Invalid value at 'tool_config.function_calling_config.mode' ({_MODE}), \"MUST\"", id="no mode"),
     ],

@@ -35,6 +35,31 @@ def test_custom_models_predict(body: JSON, rows: int | None) -> None:
     assert rows is None or len(answer.body["predictions"]) == rows
 
 
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ([[1]], "Dataframe split format must be a dictionary. Got list."),
+        (5, "Dataframe split format must be a dictionary. Got type <class 'int'>."),
+        ({"columns": ["a"]}, "optionally 'columns' and 'index' fields. Got {'columns'}.'"),
+        ({}, "optionally 'columns' and 'index' fields. Got set().'"),
+        ({"data": [[1]], "rows": 1}, "optionally 'columns' and 'index' fields. Got {'data', 'rows'}.'"),
+        ({"data": [[1]], "columns": True}, "must be called with a collection of some kind, True was passed'"),
+        ({"data": [[1]], "columns": "a"}, "must be called with a collection of some kind, 'a' was passed'"),
+        ({"data": [[1, 2]], "columns": ["a"]}, "Error: '1 columns passed, passed data had 2 columns'"),
+    ],
+)
+def test_invalid_frame_is_refused_as_mlflow_does(frame: JSON, message: str) -> None:
+    answer = invoke("mine", {"dataframe_split": frame}, deployments=CUSTOM)
+    assert answer.status == 400
+    assert message in answer.message
+
+
+@pytest.mark.parametrize("frame", [{"data": [[1], [2]]}, {"data": [1, 2], "index": [5, 6]}])
+def test_frame_needs_no_columns(frame: JSON) -> None:
+    answer = invoke("mine", {"dataframe_split": frame}, deployments=CUSTOM)
+    assert len(answer.body["predictions"]) == 2
+
+
 @pytest.mark.covers("databricks/tasks", "agent, messages")
 def test_custom_models_and_agents_refuse_chat() -> None:
     agent = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")

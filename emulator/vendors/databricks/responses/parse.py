@@ -7,6 +7,7 @@ unverified.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from emulator.core.http import Request
@@ -87,6 +88,12 @@ FIELDS = Struct(
         "prompt": OBJECT,
     }
 )
+_OWN: Mapping[str, Sequence[str]] = {
+    "text": ("format",),
+    "reasoning": ("encrypted_content",),
+    "stream_options": ("include_usage",),
+}
+"""Members that Databricks has in objects whose other members are OpenAI's."""
 
 
 def parse_responses(request: Request, service: DatabricksService) -> InferenceCall:
@@ -133,12 +140,13 @@ def parse_response_request(parsed: ParsedRequest) -> InferenceCall:
 
 
 def _validate_members(parsed: ParsedRequest) -> None:
-    """Raise for a member of an item or a tool that OpenAI's models do not have, in their words.
+    """Raise for a member of the body, an item or a tool that OpenAI's models do not have, in their words.
 
     Source: databricks-langchain and databricks-ai-bridge for ``status``; of other members unverified.
     """
     if parsed.family != "gpt" or not parsed.settings.responses_strict_members:
         return
+    _validate_names(parsed.body)
     given = parsed.body["input"]
     for field, listed in (("input", given if isinstance(given, list) else []), ("tools", parsed.get_array("tools"))):
         for position, member in enumerate(listed):
@@ -148,6 +156,19 @@ def _validate_members(parsed: ParsedRequest) -> None:
             if found is not None and found.kind == "unknown":
                 path = format_path(found.path)
                 raise error_parameter(f"Unknown parameter: '{path}'.", path)
+
+
+def _validate_names(body: Object) -> None:
+    """Raise for an unknown member of the body or of an object that has members of OpenAI and of Databricks."""
+    for name, value in body.items():
+        if value is None or (name in FIELDS.fields and name not in _OWN):
+            continue
+        own = _OWN.get(name, ())
+        rest = {key: inner for key, inner in value.items() if key not in own} if isinstance(value, dict) else value
+        found = OPENAI_SHAPES.find_misfit("responses", {name: rest})
+        if found is not None and found.kind == "unknown":
+            path = format_path(found.path)
+            raise error_parameter(f"Unknown parameter: '{path}'.", path)
 
 
 def _validate_supported(parsed: ParsedRequest) -> None:

@@ -54,6 +54,15 @@ FORMAT: JSON = {"name": "city", "schema": SCHEMA}
         pytest.param("reasoning", {"effort": "high", "encrypted_content": "x"}, None, id="encrypted reasoning"),
         pytest.param("reasoning", {"effort": "utmost"}, "reasoning.effort must be one of", id="an odd effort"),
         pytest.param("reasoning", {"encrypted_content": 5}, "field 'reasoning.encrypted_content'", id="a number"),
+        pytest.param("max_output_tokensx", 5, "Unknown parameter: 'max_output_tokensx'.", id="an unknown member"),
+        pytest.param("response_format", {}, "Unknown parameter: 'response_format'.", id="a member of chats"),
+        pytest.param("text", {"fromat": {}}, "Unknown parameter: 'text.fromat'.", id="a format misspelt"),
+        pytest.param(
+            "reasoning", {"max_tokens": 5}, "Unknown parameter: 'reasoning.max_tokens'.", id="tokens of thought"
+        ),
+        pytest.param("stream_options", {"usage": True}, "Unknown parameter: 'stream_options.usage'.", id="odd options"),
+        pytest.param("prompt_cache_options", {}, None, id="a member that OpenAI has"),
+        pytest.param("usage_context", {"team": "x"}, None, id="a member of every Databricks request"),
         pytest.param("tool_choice", "auto", None, id="auto without tools"),
         pytest.param("tool_choice", "required", "only allowed when tools", id="required without tools"),
         pytest.param("tool_choice", "any", "must be", id="an odd choice"),
