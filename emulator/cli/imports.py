@@ -13,10 +13,14 @@ from emulator.imports.result import ImportProblem
 
 
 def import_files(files: Sequence[Path], folder: Path, vendor: str) -> int:
-    """Import files; return 0, or 2 if one cannot be read. What cannot be carried over is listed."""
+    """Import files; return 0, 1 if they hold nothing that can be carried over, or 2 if one cannot be read.
+
+    What cannot be carried over is listed.
+    """
     try:
         found = read_files(files, vendor)
-        exposed = write_found(found, folder)
+        is_empty = not found.exchanges and not found.rules
+        exposed = [] if is_empty else write_found(found, folder)
     except ImportProblem as error:
         print(f"emulator: error: {escape(str(error))}", file=sys.stderr)
         return 2
@@ -27,6 +31,10 @@ def import_files(files: Sequence[Path], folder: Path, vendor: str) -> int:
         print(f"not carried over: {escape(line)}", file=sys.stderr)
     for line in exposed:
         print(f"a credential was cut: {escape(line)}", file=sys.stderr)
+    if is_empty:
+        lost = ", for the reasons above" if found.lost else ": the files hold no calls"
+        print(f"emulator: error: nothing was carried over{lost}; {escape(str(folder))} is unchanged", file=sys.stderr)
+        return 1
     where = escape(str(folder))
     rules = f", {len(found.rules)} rules in {where}/imported.yaml" if found.rules else ""
     print(f"{len(found.exchanges)} exchanges in {where}{rules}; {len(found.lost)} things not carried over")

@@ -316,3 +316,29 @@ def test_command_lists_what_is_lost(tmp_path: Path, capsys: pytest.CaptureFixtur
     said = capsys.readouterr()
     assert said.out == f"1 exchanges in {tmp_path / 'to'}; 1 things not carried over\n"
     assert "not carried over: calls.har: HAR has no times of events" in said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param(
+            {"log": {"entries": [entry(request={"method": "GET", "url": "https://example.com/what"})]}},
+            "for the reasons above",
+            id="nobody's",
+        ),
+        pytest.param({"log": {"entries": []}}, "the files hold no calls", id="empty"),
+        pytest.param(None, "the files hold no calls", id="no files"),
+    ],
+)
+def test_command_fails_if_nothing_is_carried_over(
+    text: JSON, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "from").mkdir()
+    if text is not None:
+        (tmp_path / "from" / "file").write_text(json.dumps(text))
+    assert main(["import", str(tmp_path / "from"), "--to", str(tmp_path / "to")]) == 1
+    said = capsys.readouterr()
+    assert not said.out
+    assert ("use --vendor" in said.err) == (reason == "for the reasons above")
+    assert f"emulator: error: nothing was carried over{', ' if 'above' in reason else ': '}{reason}" in said.err
+    assert not (tmp_path / "to").exists()
