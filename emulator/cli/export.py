@@ -30,7 +30,8 @@ def export(url: str, form: str, session: str, settings: Settings) -> int:
     found = read_har(json.loads(text), "journal", "")
     for line in found.lost:
         print(f"not carried over: {escape(line)}", file=sys.stderr)
-    print((format_cassette if form == "vcr" else _format_exchanges)(found.exchanges), end="")
+    calls = zip(found.urls, found.exchanges, strict=True)
+    print(format_cassette(calls) if form == "vcr" else _format_exchanges(found.exchanges), end="")
     return 0
 
 

@@ -50,7 +50,8 @@ def _show_entry(entry: JournalEntry, payload: Payload) -> Object:
 def _show_request(payload: Payload) -> Object:
     request = payload.request
     query = urlencode(list(request.query.items()))
-    url = f"http://localhost{quote(request.path)}{'?' if query else ''}{query}"
+    base = request.base_url or "http://localhost"  # a browser finds a response by the whole URL
+    url = f"{base}{quote(request.path)}{'?' if query else ''}{query}"
     shown: Object = {
         "method": request.method,
         "url": url,

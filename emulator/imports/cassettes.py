@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -51,19 +51,19 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Import
     return found
 
 
-def format_cassette(exchanges: Iterable[Exchange]) -> str:
-    """Format a vcrpy cassette of version 1."""
-    rows = [_build_interaction(exchange) for exchange in exchanges]
+def format_cassette(calls: Iterable[tuple[str, Exchange]]) -> str:
+    """Format a vcrpy cassette of version 1 of calls, each with the URL that the client called."""
+    rows = [_build_interaction(url, exchange) for url, exchange in calls]
     return yaml.safe_dump({"interactions": rows, "version": 1}, allow_unicode=True, sort_keys=True)
 
 
-def _build_interaction(exchange: Exchange) -> dict[str, object]:
+def _build_interaction(url: str, exchange: Exchange) -> dict[str, object]:
     return {
         "request": {
             "body": _show_body(exchange.request_body) or None,
             "headers": _group_headers(exchange.request_headers),
             "method": exchange.method,
-            "uri": f"http://localhost{exchange.target}",
+            "uri": url,
         },
         "response": {
             "body": {"string": _show_body(exchange.body)},
@@ -151,8 +151,21 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def read_har(value: JSON, file: str, vendor: str) -> ImportResult:
-    """Read a HAR file; of a stream it has the time of the first byte and of the last."""
+Attached = Callable[[str], bytes]
+"""Function from the name of a file that belongs to a HAR file to its content; empty if there is none."""
+
+
+def has_nothing(name: str) -> bytes:
+    """Return no bytes, for HAR files that hold all bodies."""
+    return b""
+
+
+def read_har(value: JSON, file: str, vendor: str, attached: Attached = has_nothing) -> ImportResult:
+    """Read a HAR file; of a stream it has the time of the first byte and of the last.
+
+    Playwright puts bodies into files of their own (``_file``) unless ``content`` is ``embed``. Source: playwright,
+    ``packages/trace/src/har.ts``.
+    """
     found = ImportResult()
     streams = 0
     for number, entry in enumerate(map(as_mapping, as_items(as_mapping(as_mapping(value).get("log")).get("entries")))):
@@ -166,17 +179,20 @@ def read_har(value: JSON, file: str, vendor: str) -> ImportResult:
             continue
         exchange.method = str(request.get("method", "GET"))
         exchange.request_headers = drop_framing(_read_har_headers(request))
-        exchange.request_body = _read_post_data(as_mapping(request.get("postData")))
+        exchange.request_body = _read_post_data(as_mapping(request.get("postData")), attached)
         exchange.time = _read_moment(entry.get("startedDateTime"))
-        _read_har_response(exchange, entry, response, place, found)
+        _read_har_response(exchange, entry, response, attached, place, found)
         streams += exchange.is_streamed
         found.exchanges.append(exchange)
+        found.urls.append(str(request.get("url", "")))
     if streams:
         found.lost.append(f"{file}: HAR has no times of events: those of {streams} streams are due with the first byte")
     return found
 
 
-def _read_har_response(exchange: Exchange, entry: Object, response: Object, place: str, found: ImportResult) -> None:
+def _read_har_response(
+    exchange: Exchange, entry: Object, response: Object, attached: Attached, place: str, found: ImportResult
+) -> None:
     timings = {name: _read_seconds(time) for name, time in as_mapping(entry.get("timings")).items()}
     wait, receive = timings.get("wait", 0.0), timings.get("receive", 0.0)
     status = response.get("status")
@@ -186,8 +202,7 @@ def _read_har_response(exchange: Exchange, entry: Object, response: Object, plac
         return
     exchange.status, exchange.reason = status, str(response.get("statusText") or "")
     content = as_mapping(response.get("content"))
-    text = str(content.get("text") or "")
-    body = base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
+    body = _read_har_text(content, attached)
     if not body and isinstance(size := content.get("size"), int) and size > 0:
         found.lost.append(f"{place}: the file has no body of the response, of {size} bytes")
     headers = tuple(pair for pair in _read_har_headers(response) if pair[0].lower() != "content-encoding")
@@ -208,10 +223,16 @@ def _members(value: JSON) -> Iterator[Object]:
     return map(as_mapping, as_items(value))
 
 
-def _read_post_data(data: Object) -> bytes:
-    if isinstance(data.get("text"), str):
-        text = str(data["text"])
-        return base64.b64decode(text) if data.get("encoding") == "base64" else text.encode()
+def _read_har_text(content: Object, attached: Attached) -> bytes:
+    if content.get("_file"):
+        return attached(str(content["_file"]))
+    text = str(content.get("text") or "")
+    return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
+
+
+def _read_post_data(data: Object, attached: Attached) -> bytes:
+    if data.get("_file") or isinstance(data.get("text"), str):
+        return _read_har_text(data, attached)
     return urlencode(
         [(str(item.get("name", "")), str(item.get("value", ""))) for item in _members(data.get("params"))]
     ).encode()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import yaml
 
 from emulator.core.json import JSON, dump_text
 from emulator.core.os_errors import explain_file
-from emulator.imports.cassettes import read_cassette, read_har
+from emulator.imports.cassettes import Attached, read_cassette, read_har
 from emulator.imports.fixtures import is_aimock, is_llmposter, read_aimock, read_llmposter
 from emulator.imports.logs import Batches, is_batch_line, is_litellm, read_litellm
 from emulator.imports.mockserver import is_mockserver, read_mockserver
@@ -32,9 +33,14 @@ def read_files(files: Iterable[Path], vendor: str = "") -> ImportResult:
         try:
             if file.stat().st_size > _MAX_FILE:
                 raise ImportProblem(f"{file}: more than {_MAX_FILE // 1024**2} MiB")
-            found.add(_read(file.read_text(encoding="utf-8-sig"), file, vendor, batches))
+            if is_zipfile(file):
+                found.add(_read_zip(file, vendor))
+            else:
+                found.add(_read(file.read_text(encoding="utf-8-sig"), file, vendor, batches))
         except OSError as error:
             raise ImportProblem(f"cannot read {file}: {explain_file(error, file)}") from None
+        except BadZipFile:
+            raise ImportProblem(f"{file}: a damaged archive") from None
         except (UnicodeDecodeError, RecursionError):
             raise ImportProblem(f"{file}: not UTF-8, or nested too deeply") from None
     found.add(batches.join(vendor))
@@ -48,6 +54,33 @@ def _list_files(files: Iterable[Path]) -> Iterator[Path]:
             yield from sorted(each for each in file.rglob("*") if each.is_file() and not each.name.startswith("."))
         else:
             yield file
+
+
+def _read_zip(file: Path, vendor: str) -> ImportResult:
+    """Read the HAR file of an archive, as Playwright writes it, with the files of its bodies."""
+    with ZipFile(file) as archive:
+        sizes = {each.filename: each.file_size for each in archive.infolist()}
+        name = next((name for name in sizes if name.endswith(".har")), "")
+        if sum(sizes.values()) > _MAX_FILE:
+            raise ImportProblem(f"{file}: more than {_MAX_FILE // 1024**2} MiB")
+        value = _parse_json(archive.read(name).decode()) if name else None
+        if not _is_har(value):
+            raise ImportProblem(f"{file.name}: an archive without a HAR file")
+        return read_har(value, file.name, vendor, lambda each: archive.read(each) if each in sizes else b"")
+
+
+def _load_beside(file: Path) -> Attached:
+    """Return the function that reads the files in the folder of a HAR file."""
+
+    def load(name: str) -> bytes:
+        place = file.with_name(name) if Path(name).name == name else None
+        return place.read_bytes() if place is not None and place.is_file() and not place.is_symlink() else b""
+
+    return load
+
+
+def _is_har(value: JSON) -> bool:
+    return "entries" in as_mapping(as_mapping(value).get("log"))
 
 
 def _read(text: str, file: Path, vendor: str, batches: Batches) -> ImportResult:
@@ -65,8 +98,8 @@ def _read(text: str, file: Path, vendor: str, batches: Batches) -> ImportResult:
 
 def _read_document(value: JSON, file: Path, vendor: str, batches: Batches) -> ImportResult:
     name = file.name
-    if "entries" in as_mapping(as_mapping(value).get("log")):
-        return read_har(value, name, vendor)
+    if _is_har(value):
+        return read_har(value, name, vendor, _load_beside(file))
     if "interactions" in as_mapping(value):
         return read_cassette(as_mapping(value), name, vendor)
     if is_litellm(value):

@@ -19,11 +19,12 @@ class ImportResult:
     """Content of imported files.
 
     Fields:
-        exchanges: recorded calls; ``rules``: of a scenario.
+        exchanges: recorded calls; ``urls``: of each, in a HAR file. ``rules``: of a scenario.
         lost: file, place and reason of what cannot be carried over.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
+    urls: list[str] = field(default_factory=list)
     rules: list[Object] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 

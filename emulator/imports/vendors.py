@@ -31,11 +31,14 @@ OPENAI_PATHS: Mapping[str, str] = {
     "openvino": "/v3",
 }
 """Where a vendor serves what OpenAI serves under ``/v1``."""
+_PREFIX = re.compile(rf"^(?:/_s/[^/]+)?(?:/({'|'.join(OPENAI_PATHS)})(?=/|$))?")  # of a session and of the front port
 
 
 def find_vendor(url: str) -> str:
-    """Return the vendor of a URL by its host, else by its path; empty if neither says so."""
+    """Return the vendor of a URL by the prefix of a front port, by its host, or by its path; empty if none says so."""
     parts = urlsplit(url)
+    if (found := _PREFIX.match(parts.path)) and found[1]:
+        return found[1]
     host = f".{parts.hostname or ''}"
     for rows, text in ((_HOSTS, host), (_PATHS, parts.path)):
         for pattern, vendor in rows:
@@ -45,9 +48,12 @@ def find_vendor(url: str) -> str:
 
 
 def find_target(url: str, vendor: str) -> str:
-    """Return path and query of a URL as the vendor has them: OpenAI's own ``/v1`` becomes the vendor's."""
+    """Return path and query of a URL as the vendor has them.
+
+    OpenAI's own ``/v1`` becomes the vendor's, and the prefixes of a session and of the front port are left out.
+    """
     parts = urlsplit(url)
-    path = parts.path or "/"
+    path = _PREFIX.sub("", parts.path, count=1) or "/"
     if parts.hostname in (None, "api.openai.com") and path.startswith("/v1/"):
         path = OPENAI_PATHS.get(vendor, "/v1") + path.removeprefix("/v1")
     return f"{path}?{parts.query}" if parts.query else path

@@ -1,7 +1,10 @@
 """The journal as HAR, as a vcrpy cassette and as exchanges."""
 
+import http.client
 import json
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -37,7 +40,28 @@ def test_journal_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(exchanges[0].request_body)["model"] == MODEL
     assert exchanges[2].body.endswith(b"data: [DONE]\n\n")
     assert json.loads(exchanges[0].body) == bodies[0]
+    assert [each["request"]["url"] for each in entries] == [url + PATH] * 4
     assert read_cassette(yaml.safe_load(printed["vcr"]), "x", "").exchanges[3].status == 400
+
+
+def test_cassette_answers_the_client_that_made_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vcr = pytest.importorskip("vcr", reason="vcrpy is not installed")
+
+    def send(text: str, stream: bool) -> tuple[int, bytes]:
+        body = {"model": MODEL, "messages": [{"role": "user", "content": text}], "stream": stream, "max_tokens": 3}
+        connection, path = http.client.HTTPConnection(urlsplit(url).netloc), urlsplit(url).path + PATH
+        connection.request("POST", path, json.dumps(body), {"Authorization": "Bearer dapi-app"})
+        with closing(connection), connection.getresponse() as response:
+            return response.status, response.read()
+
+    with start(rules=[{"name": "busy", "when": {"prompt": "busy"}, "error": {"kind": "rate_limited"}}]) as emulator:
+        url = f"{emulator.front}/databricks"
+        seen = [send("Rivers?", False), send("Tides?", True), send("busy", False)]
+        assert main(["export", "--url", emulator.front, "--format", "vcr"]) == 0
+    (tmp_path / "calls.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
+    matches = ("method", "scheme", "host", "port", "path", "query", "body")
+    with vcr.VCR(match_on=matches).use_cassette(str(tmp_path / "calls.yaml"), record_mode="none"):
+        assert [send("Rivers?", False), send("Tides?", True), send("busy", False)] == seen
 
 
 def test_export_of_nothing_exits_1(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -9,7 +10,7 @@ from emulator import start
 from emulator.cli import main
 from emulator.imports.files import read_files, write_found
 from emulator.imports.result import ImportProblem, ImportResult
-from emulator.imports.vendors import find_vendor
+from emulator.imports.vendors import find_target, find_vendor
 from emulator.recording.exchange import load_folder
 from emulator.scenario.load import load_scenario
 from tests.untyped_json import JSON
@@ -290,12 +291,56 @@ def test_fixtures_become_rules(text: JSON, rules: list[JSON], lost: list[str], t
         ("https://x.eu-west-1.aws.endpoints.huggingface.cloud/generate", "tgi"),
         ("http://127.0.0.1:8000/v3/chat/completions", "openvino"),
         ("http://127.0.0.1:8000/generate_stream", "tgi"),
+        ("http://127.0.0.1:4010/mindie/v1/chat/completions", "mindie"),
+        ("http://127.0.0.1:4010/_s/a/azure/openai/v1/chat/completions", "azure"),
+        ("http://127.0.0.1:4010/_s/a/tgisome/v1/models", ""),
         ("https://api.openai.com/v1/chat/completions", ""),
         ("https://azuredatabricks.net.example.com/v1/chat/completions", ""),
     ],
 )
 def test_vendor_is_found_by_host_or_path(url: str, vendor: str) -> None:
     assert find_vendor(url) == vendor
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/mindie/v1/models?a=b", "/v1/models?a=b"),
+        ("/_s/a/mindie/v1/models", "/v1/models"),
+        ("/_s/a/v1/models", "/v1/models"),
+        ("/mindiesome/v1/models", "/mindiesome/v1/models"),
+        ("/mindie", "/"),
+    ],
+)
+def test_prefixes_of_front_port_and_session_are_left_out(path: str, target: str) -> None:
+    assert find_target(f"http://127.0.0.1:4010{path}", "mindie") == target
+
+
+@pytest.mark.parametrize("name", ["body.json", "../body.json", "/etc/hostname", "linked.json", "absent.json"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_bodies_in_files_beside_a_har_are_read(name: str, packed: bool, tmp_path: Path) -> None:
+    har = {"log": {"entries": [entry(response={"status": 200, "content": {"size": 2, "_file": name}})]}}
+    (tmp_path / "har").mkdir()
+    for place in (tmp_path, tmp_path / "har"):
+        (place / "body.json").write_text("{}")
+    (tmp_path / "har" / "linked.json").symlink_to("/etc/hostname")
+    file = tmp_path / "har" / "calls.har"
+    file.write_text(json.dumps(har))
+    if packed:
+        file = tmp_path / "calls.zip"
+        with ZipFile(file, "w") as archive:
+            archive.writestr("har.har", json.dumps(har))
+            archive.writestr("body.json", "{}")
+    found = read_files([file])
+    assert found.exchanges[0].body == (b"{}" if name == "body.json" else b"")
+    assert len(found.lost) == (name != "body.json")
+
+
+def test_archives_without_har_are_refused(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.txt", "{}")
+    with pytest.raises(ImportProblem, match=r"a\.zip: an archive without a HAR file"):
+        read_files([tmp_path / "a.zip"])
 
 
 @pytest.mark.parametrize(
