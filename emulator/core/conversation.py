@@ -1,14 +1,15 @@
 """Read messages and prompt out of a request body, whichever vendor's format it has.
 
-Tests read them of recorded requests, and functions that write replies of the call that they answer.
+Tests read them of recorded requests, and functions that write replies of the call that they answer. The console and
+lists show the first line of the prompt, which tells calls apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, parse_json
 
 if TYPE_CHECKING:
     Body = Any  # tests index it without a check of each type
@@ -16,6 +17,9 @@ else:
     Body = JSON
 
 _TEXTS = ("text", "content", "parts", "input_text", "output_text")
+_MAX_BODY = 64 * 1024  # bytes; longer bodies are not parsed for a line
+_MAX_LINE = 200  # characters
+_PROMPT_MEMBERS = ("messages", "contents", "input", "inputs", "prompt", "text_input", "query", "text")
 
 
 def list_messages(body: JSON) -> list[dict[str, Body]]:
@@ -53,3 +57,33 @@ def _join(node: object) -> str:
     if isinstance(node, dict):
         return next((_join(node[name]) for name in _TEXTS if name in node), "")
     return ""
+
+
+def find_prompt_line(body: bytes) -> str:
+    """Return the first line of the user's last message, or of the prompt or input; empty if there is none."""
+    if not body.startswith(b"{") or len(body) > _MAX_BODY:
+        return ""
+    try:
+        document = parse_json(body)
+    except ValueError:
+        return ""
+    if not isinstance(document, dict):
+        return ""
+    for name in _PROMPT_MEMBERS:
+        lines = (line.strip() for text in _find_texts(document.get(name)) for line in text[:4096].splitlines())
+        if line := next(filter(None, lines), ""):
+            return line[:_MAX_LINE]
+    return ""
+
+
+def _find_texts(value: JSON) -> Iterator[str]:
+    """Yield the texts of a prompt, a list of messages, a content or its parts; of messages those of the last user."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name in ("content", "parts", "text", "data"):
+            yield from _find_texts(value.get(name))
+    elif isinstance(value, list):
+        asked = [item for item in value if isinstance(item, dict) and item.get("role") == "user"]
+        for item in asked[-1:] or value[:8]:
+            yield from _find_texts(item)

@@ -1,4 +1,9 @@
-"""Render streams whose events differ in one text, from a byte template and many events at once."""
+"""Render streams whose events differ in one text, from a byte template and many events at once.
+
+Each event is ``before``, the text of its token as JSON, and ``after``, in an HTTP chunk of its own. Without delays a
+batch of events is joined in one pass and written at once; of texts that repeat, as those of cached content do, the
+pieces are cached.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +29,17 @@ _JOINED = int(Mark.JOINED)  # `Mark.JOINED in mark` takes ten times as long
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class NumberedTails:
-    """Texts that follow each event's text up to the end of its chunk, where they differ; ``sizes``: their lengths."""
+    """Bytes behind each event's text up to the end of its chunk, where a token number makes them differ.
+
+    ``sizes``: their lengths.
+    """
 
     texts: Sequence[bytes]
     sizes: Sequence[int]
 
 
 class _Numbers:
-    """Cache of numbers that are each followed by the same text, up to :data:`_MAX_NUMBERS`."""
+    """Cached numbers, each followed by the same bytes, up to :data:`_MAX_NUMBERS`."""
 
     def __init__(self, behind: bytes) -> None:
         self._template = b"%d" + behind.replace(b"%", b"%%")
@@ -51,7 +59,10 @@ _numbers_for = lru(64)(_Numbers)
 
 @lru(64)
 def build_numbered_tails(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> NumberedTails:
-    """Return tails: the parts of ``after`` with numbers between them, which count from ``start`` plus an offset."""
+    """Return the bytes behind each text: the parts of ``after``, joined by token numbers.
+
+    Between two parts the number counts from ``start`` plus the offset of this place.
+    """
     first, *parts = after
     parts[-1] += _END
     texts: Iterable[bytes] = repeat(first, end - start)

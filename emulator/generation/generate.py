@@ -1,6 +1,6 @@
 """Generate the content of a response from a request: tokens of each choice, log-probabilities, vectors, usage.
 
-``segments.py`` plans the parts of an answer, ``text.py`` writes prose, ``vectors.py`` embeddings.
+``segments.py`` plans the parts of an answer, ``text.py`` writes prose, ``embeddings/`` the vectors.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from weakref import ref
 
+from emulator.core.conversation import find_prompt_line
 from emulator.core.http import MAX_PATH, Headers, Request
 from emulator.core.plan import Choice
 from emulator.core.quota import Balance
 from emulator.core.redaction.values import redact_text
 from emulator.faults import FaultSite
-from emulator.journal.prompt_line import find_prompt_line
 from emulator.scenario.credentials import ListedCredentials
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult, find_nearest
 

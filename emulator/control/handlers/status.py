@@ -14,6 +14,7 @@ from emulator import __version__
 from emulator.control import models
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import MAX_MISTAKES
+from emulator.core.conversation import find_prompt_line
 from emulator.core.errors import EmulatedError
 from emulator.core.executor import cooperative, run_in_thread, run_parsing
 from emulator.core.json import JSON, as_object
@@ -23,7 +24,6 @@ from emulator.core.storage import StoreLostError
 from emulator.handler.budget import PREFIX as BUDGET
 from emulator.handler.context import RequestContext
 from emulator.journal.entry import JournalEntry
-from emulator.journal.prompt_line import find_prompt_line
 from emulator.observability.metrics import Page, render_metrics
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.locations import KeyPath, Location
