@@ -18,7 +18,7 @@ from emulator.scenario import header_overrides
 from emulator.scenario.conditions import GROUPS, NAMED_FACETS
 from emulator.scenario.matchers import MATCH_FIELDS
 from emulator.scenario.models import Scope, schema_json
-from emulator.scenario.template import PLACEHOLDERS
+from emulator.scenario.placeholders import PLACEHOLDERS
 from tests.covers import ROOT, read_covers, read_tables
 from tests.vendors.databricks.test_models import CORE
 from tests.vendors.openvino.test_cases import CHATS

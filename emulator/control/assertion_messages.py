@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from emulator.control.expectations import EVICTED, FieldComparison, Pattern, Value
+from emulator.control.call_pattern import EVICTED, FieldComparison, Pattern, Value
 from emulator.control.models import CallCount
 from emulator.core.json import JSON, dump_text
 from emulator.journal.entry import JournalEntry

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from emulator.control.assertion_messages import RequestsMade, describe_count, describe_order
-from emulator.control.expectations import Pattern
+from emulator.control.call_pattern import Pattern
 from emulator.control.models import CallCount, Calls, Verified, Verify
 from emulator.control.watcher import JournalWatcher
 from emulator.core.errors import ProblemError

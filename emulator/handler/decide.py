@@ -36,7 +36,7 @@ from emulator.scenario.header_overrides import ERROR, FAULT, TTFT, HeaderOverrid
 from emulator.scenario.matching import UNMATCHED, Match, RequestAttributes, RuleResult
 from emulator.scenario.models import Replay
 from emulator.scenario.outcomes import NOTHING
-from emulator.scenario.template import TooMuchTextError, fill, is_heavy
+from emulator.scenario.placeholders import TooMuchTextError, fill, is_heavy
 
 if TYPE_CHECKING:
     from emulator.handler.replay import Replayer

@@ -16,8 +16,8 @@ from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Limit, Rule, Scenario
 from emulator.scenario.outcomes import Outcome, ReplyOutcome, Times
 from emulator.scenario.parsed import ParsedScenario
+from emulator.scenario.placeholders import PLACEHOLDERS
 from emulator.scenario.shadowing import FoldedWhen, covers, find_contradiction, fold, is_stricter
-from emulator.scenario.template import PLACEHOLDERS
 
 Routes = Mapping[str, Collection[str]]
 """Paths by vendor, such as ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes."""

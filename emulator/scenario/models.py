@@ -33,7 +33,7 @@ from emulator.scenario.outcomes import (
     Step,
     Times,
 )
-from emulator.scenario.template import find_unknown_group
+from emulator.scenario.placeholders import find_unknown_group
 
 __all__ = [
     "BUILT_IN",

@@ -18,7 +18,7 @@ from emulator.faults import AnyFault
 from emulator.latency import Latency
 from emulator.scenario.conditions import Text, wrap_in_list
 from emulator.scenario.matchers import compile_text
-from emulator.scenario.template import explain_template
+from emulator.scenario.placeholders import explain_template
 
 Scope = Literal["rule", "request", "principal", "deployment"]
 Ordinal = Annotated[Whole, Field(ge=1)]

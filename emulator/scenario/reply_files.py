@@ -20,8 +20,8 @@ from emulator.scenario.errors import Mistake
 from emulator.scenario.locations import KeyPath, look_up
 from emulator.scenario.models import Rule, Scenario
 from emulator.scenario.outcomes import Outcome, ReplyOutcome
+from emulator.scenario.placeholders import explain_template, find_unknown_group
 from emulator.scenario.source import Document, explain, read_file
-from emulator.scenario.template import explain_template, find_unknown_group
 
 _MAX_TEXT = 64 * 1024**2  # characters of all reply files of a scenario
 

@@ -10,7 +10,7 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import Rule, Scenario
 from emulator.scenario.outcomes import Outcome
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
-from emulator.scenario.template import asks_for
+from emulator.scenario.placeholders import asks_for
 
 Found = tuple[KeyPath, str]
 

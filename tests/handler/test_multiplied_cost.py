@@ -8,7 +8,7 @@ import pytest
 
 from emulator.core.cost_limits import CallBounds
 from emulator.scenario.matching import RequestAttributes
-from emulator.scenario.template import is_heavy
+from emulator.scenario.placeholders import is_heavy
 from tests.conftest import Start
 from tests.handler.toy import TOY
 

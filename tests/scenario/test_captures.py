@@ -11,7 +11,7 @@ from emulator.scenario.captures import find_captures, list_groups
 from emulator.scenario.conditions import When
 from emulator.scenario.load import load_text
 from emulator.scenario.matching import RequestAttributes, RuleMatcher, compile_rules
-from emulator.scenario.template import fill
+from emulator.scenario.placeholders import fill
 from emulator.storage.memory import MemoryState
 from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, rules
 from tests.scenario.texts import rows_of

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.clock import EPOCH
 from emulator.scenario.load import load_text
-from emulator.scenario.template import fill
+from emulator.scenario.placeholders import fill
 from tests.scenario.calls import CHAT, COMPLETION, MODELS, TOKENS
 from tests.scenario.texts import rows_of
 
