@@ -1,4 +1,7 @@
-"""Encode an active scenario as JSON and parse it: what one replica tells the others; credentials are digests."""
+"""Encode an active scenario as JSON and parse it, to pass it from one replica to the others; credentials are digests.
+
+``replica.py`` stores such a snapshot with each change, and adopts those of other replicas.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write the frames of a response to the socket, each at its due time by the scenario's clock."""
+"""Write the frames of a response to the socket, each at its due time by the scenario's clock.
+
+A frame is what one write sends: an event, several joined ones, or a part that a fault has cut.
+"""
 
 from __future__ import annotations
 
