@@ -118,7 +118,8 @@ class VendorApp:
                     http, self.vendor.name, context, on_complete, records=self.emulator.unmatched == "record"
                 )
             self._metrics.work(context.call, 1)
-            context.extra = self._build_headers(context)
+            own = build_own_headers(context.request.key, context.rule)
+            context.extra = self._add_warnings(own, context) if self.emulator.retires else own
             if context.overrides and target.headers.get(TIMING) == "1":
                 writer.planned_ttft = context.planned_ttft or 0.0
             if context.admission is not None and not http.connection.is_open:
@@ -138,12 +139,11 @@ class VendorApp:
                 await self._settle(context)
             self._close(context, left=left)
 
-    def _build_headers(self, context: RequestContext) -> Headers:
-        """Return the headers that are added to the vendor's."""
-        headers = build_own_headers(context.request.key, context.rule)
-        if self.emulator.retirements and context.call is not None:
-            headers = (*headers, *self.emulator.list_warnings(context.call.deployment, context.started))
-        return headers
+    def _add_warnings(self, headers: Headers, context: RequestContext) -> Headers:
+        """Return headers with those that announce the retirement of a call's deployment."""
+        if context.call is None:
+            return headers
+        return (*headers, *self.emulator.list_warnings(context.call.deployment, context.started))
 
     async def _settle(self, context: RequestContext) -> None:
         """Settle the quotas and the budget of a request."""

@@ -216,7 +216,7 @@ class RequestParser:
     def remember(self, context: RequestContext, parsed: Parsed) -> None:
         """Cache a parsed call once an equal request has come before."""
         request = context.request
-        if self._emulator.retirements:  # the deployment may be gone then
+        if self._emulator.retires:  # the deployment may be gone then
             return
         if not request.documents and isinstance(parsed, InferenceCall):
             self._cache.remember(context.target.place, request, context.fingerprint, parsed)

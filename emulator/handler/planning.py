@@ -45,6 +45,7 @@ class Emulator:
     command counts the attempt and charges the quotas.
     ``name_answer``: returns the response key for a fingerprint and an attempt.
     ``principals``: those that a quota alone is about, by its name.
+    ``retires``: an outage of the scenario retires deployments.
     """
 
     def __init__(
@@ -77,7 +78,8 @@ class Emulator:
         self.seeks_elsewhere = scenario.replay is not None or self.unmatched in ("forward", "record")
         self.quotas = list_quotas(scenario.limits)
         self.principals = name_principals(scenario.limits)
-        self.retirements = Retirements(scenario.outages, self.started)
+        self._retirements = Retirements(scenario.outages, self.started)
+        self.retires = bool(self._retirements)
         self._recoveries = recoveries = SlowRecoveries(scenario.outages, self.started)
         find_recovery = self._find_recovery if recoveries else None
         self._admission = AdmissionController(compile_limits(scenario.limits), state, find_recovery)
@@ -127,7 +129,7 @@ class Emulator:
 
     def list_warnings(self, deployment: Deployment, now: float) -> Headers:
         """Return the headers that announce a deployment's retirement; ``now``: Unix seconds."""
-        return self.retirements.list_warnings(deployment.vendor, deployment.name, now - self.started, self.started)
+        return self._retirements.list_warnings(deployment.vendor, deployment.name, now - self.started, self.started)
 
     def admission_for(self, call: InferenceCall) -> AdmissionController | None:
         """Return the admission controller if a quota or slot may delay or refuse the call."""

@@ -165,7 +165,7 @@ class CallRecorder:
             planned_ttft,
             planned_end,
             None if choice is None else choice.finish_reason,
-            _record_response(context, choice, self._settings.bodies, again=not self._emulator.retirements),
+            _record_response(context, choice, self._settings.bodies, again=not self._emulator.retires),
             () if context.plan is None else context.plan.quota,
             self._settings.bodies,
         )
