@@ -28,6 +28,7 @@ _CLIENT = pytest.StashKey["EmulatorClient"]()
 _SINCE = pytest.StashKey[int]()  # number of the last call before the test, in a session that tests share
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _COVERAGE: pytest.StashKey[Coverage] = pytest.StashKey()
+_SWEEP = "EMULATOR_SWEEP"  # as emulator.sweep.joined names it
 _MAX_NAME = 48  # characters of the test's name in its session's name
 _MARKER = """emulator(*paths, seed=…, clock=…, strict=…, unused=…, **keys): the scenario of this test: files, joined,
 and keys of the scenario language, which win over the files; replay=FOLDER and record="once" as vcrpy has it"""
@@ -157,15 +158,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
-    """Emulator shared by all tests of this process, started on first use; not bound to a session."""
+    """Emulator shared by all tests of this process, started on first use; in a sweep that of the sweep."""
     url, token = pytestconfig.getoption("--emulator-url"), pytestconfig.getoption("--emulator-token")
     command = pytestconfig.getoption("--emulator-command") or pytestconfig.getini("emulator_command")
     paths, strict = _read_ini(pytestconfig)
     log = pytestconfig.getoption("--emulator-log")
-    if url:
-        from emulator.client import EmulatorClient
-
-        with EmulatorClient(url, via="path", token=token) as client:
+    if _SWEEP in os.environ:
+        with _join_sweep() as client:
+            yield client
+    elif url:
+        with _reach(url, token) as client:
             yield client
     elif command:
         from emulator.client import EmulatorClient
@@ -184,6 +186,18 @@ def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
         targets = _read_upstreams(pytestconfig)
         with start(*paths, strict=strict or None, log=log, forward=targets) as client:
             yield client
+
+
+def _reach(url: str, token: str | None) -> EmulatorClient:
+    from emulator.client import EmulatorClient
+
+    return EmulatorClient(url, via="path", token=token)
+
+
+def _join_sweep() -> EmulatorClient:
+    from emulator.sweep.joined import SweptClient, read_run
+
+    return SweptClient(read_run())
 
 
 def _read_upstreams(config: pytest.Config) -> dict[str, str]:
@@ -232,6 +246,8 @@ def emulator_session(request: pytest.FixtureRequest, emulator_server: EmulatorCl
 def _open_session(server: EmulatorClient, node: pytest.Item) -> Iterator[EmulatorClient]:
     """Open a session with the scenario of a node's markers; its calls go into the report at the end."""
     with server.session(_name_session(node)) as client, _recording(server, client, node) as keys:
+        if hasattr(client, "begin_test"):  # in a sweep
+            client.begin_test(node.nodeid)
         _load_scenario(client, node, keys)
         try:
             yield client
@@ -352,7 +368,7 @@ def _load_markers(client: EmulatorClient, item: pytest.Item, keys: dict[str, Val
     """Load the files of the nearest marker that has some, and the keys of all."""
     given = next((marker.args for marker in item.iter_markers("emulator") if marker.args), ())
     paths, strict = _read_ini(item.config)
-    is_elsewhere = bool(item.config.getoption("--emulator-url"))
+    is_elsewhere = bool(item.config.getoption("--emulator-url")) or _SWEEP in os.environ
     if strict and (given or is_elsewhere):
         keys.setdefault("strict", True)
     sources = [_find(item, source) for source in given] or (paths if is_elsewhere else [])

@@ -1,5 +1,6 @@
 """The emulator as users of pytest have it."""
 
+import importlib
 import os
 import sys
 import tomllib
@@ -11,7 +12,6 @@ import pytest
 
 from emulator import start
 from emulator.control.auth import ControlAuth
-from emulator.control.verdict import find_verdict
 from emulator.core.json import as_array, as_object
 from emulator.scenario.load import find_bundled
 from tests.http_client import Running
@@ -24,7 +24,6 @@ BASE = """
 import pytest
 from app import ask
 """
-PRELOADED = (find_verdict,)  # pytest forgets what a suite is the first to import, and would keep half of that package
 RULES = '[{"name": "busy", "times": {"first": 1}, "error": {"kind": "rate_limited"}}]'
 
 
@@ -73,6 +72,21 @@ def test_broken_rule_fails_a_test_that_expects_soundness(suite: pytest.Pytester)
     result = run(suite, source)
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*attempts: Call #* is attempt 3 of the same request; *gives up after 2."])
+
+
+def test_suites_of_one_process_are_judged_alike(suite: pytest.Pytester) -> None:
+    """Pytester forgets what the first suite imported, but packages that this process had before keep their modules."""
+    source = """
+        def test_it(emulator):
+            emulator.assert_sound()
+            from emulator.verdicts.calls import History
+            from emulator.verdicts.judge import judge
+
+            assert judge(History([], [])).ok
+    """
+    importlib.import_module("emulator.verdicts")
+    for _ in range(2):
+        run(suite, source).assert_outcomes(passed=1)
 
 
 def test_bundled_scenario_judges_only_where_a_marker_asks(suite: pytest.Pytester) -> None:

@@ -59,8 +59,7 @@ class Emulator:
         started: float | None = None,
     ) -> None:
         scenario = scenario.with_outages()
-        self.clock = clock
-        self.state = state
+        self.clock, self.state = clock, state
         self._local = state if isinstance(state, LocalState) else None
         self.seed = seed
         self.name_answer = prepare_key(seed, "answer", ..., ...)

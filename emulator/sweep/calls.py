@@ -30,7 +30,9 @@ class CallClass:
         when: conditions of a rule that matches them.
         ordinal: which of the calls that match is the sample, from 1.
         needs: earlier calls that the sample refers to, oldest first.
-        rule: of the scenario of all runs, which takes the sample.
+        rule: of the scenario of all runs, or of the test, which takes the sample.
+        test: the test that made the call in a session of its own; empty: it was made in that of the run.
+        document: the scenario of that test.
     """
 
     name: str
@@ -39,6 +41,8 @@ class CallClass:
     ordinal: int = 1
     needs: Sequence[RequestDetail] = ()
     rule: Object = field(default_factory=dict)
+    test: str = ""
+    document: Object = field(default_factory=dict)
 
     @property
     def vendor(self) -> str:
@@ -66,6 +70,11 @@ def list_classes(calls: Sequence[RequestDetail], document: JSON = None) -> list[
 
     ``document``: the scenario under which they were made.
     """
+    return name_classes(find_classes(calls, document))
+
+
+def find_classes(calls: Sequence[RequestDetail], document: JSON = None, test: str = "") -> list[CallClass]:
+    """Return the classes of the calls of one session, some of which may have the same name."""
     needs = _find_needs(calls)
     firsts: dict[tuple[JSON, ...], int] = {}
     for index, call in enumerate(calls):
@@ -75,9 +84,19 @@ def list_classes(calls: Sequence[RequestDetail], document: JSON = None) -> list[
     rules = {rule.get("name"): rule for rule in _list_rules(document)}
     found = [_build(calls, needs[index], index, rules.get(calls[index].rule, {})) for index in firsts.values()]
     if len(found) == 1 and len(calls) == 1:
-        return [replace(found[0], when={}, ordinal=1)]
-    counts = Counter(one.name for one in found)
-    return [_with_deployment(one) if counts[one.name] > 1 else one for one in found]
+        found = [replace(found[0], when={}, ordinal=1)]
+    if not test:
+        return found
+    return [replace(one, test=test, document=document if isinstance(document, dict) else {}) for one in found]
+
+
+def name_classes(found: Sequence[CallClass]) -> list[CallClass]:
+    """Tell classes of the same name apart by their deployments; of several tests that make a call the first counts."""
+    firsts: dict[tuple[str, str | None, str], CallClass] = {}
+    for one in found:
+        firsts.setdefault((one.name, one.sample.deployment, _hide(one.sample, one.needs)), one)
+    counts = Counter(one.name for one in firsts.values())
+    return [_with_deployment(one) if counts[one.name] > 1 else one for one in firsts.values()]
 
 
 def _list_rules(document: JSON) -> Iterator[Object]:

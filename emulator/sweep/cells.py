@@ -104,9 +104,13 @@ class Cell:
         return {**{key: value for key, value in taken.items() if key not in _MATCHING}, **rule, "faults": faults}
 
     def write_scenario(self, base: Object) -> str:
-        """Return the shortest scenario that shows the fault again; ``base``: what all runs have besides."""
+        """Return the shortest scenario that shows the fault again; ``base``: what all runs have besides.
+
+        Of a test with a scenario of its own that stands in place of the base.
+        """
         import yaml  # here, as coverage runs where it may be missing
 
+        base = self.call.document or base
         rules = base.get("rules", [])
         others = rules if isinstance(rules, list) else []
         document: Object = {"version": 1, "name": "sweep", "clock": "instant", **base, "rules": [self.rule, *others]}

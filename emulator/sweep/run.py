@@ -10,13 +10,15 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from emulator.client import EmulatorClient
 from emulator.core.json import Object
-from emulator.sweep.calls import CallClass, list_classes
+from emulator.sweep.calls import CallClass, find_classes, name_classes
 from emulator.sweep.cells import UNNOTICEABLE, Cell
 from emulator.sweep.command import CommandResult
+from emulator.sweep.joined import VARIABLE, FinishedTest, SweptRun, read_tests, renumber
 from emulator.sweep.plan import SURVIVED, Group, Key, Plan, find_next, infer, is_reported, plan_full, plan_merged
 from emulator.sweep.probe import Answer, send_again
 
@@ -61,11 +63,12 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the command; ``broken``: sentences by rule."""
+    """One run of the command; ``broken``: sentences by rule; ``tests``: those that had a session of their own."""
 
     ended: CommandResult
     seconds: float
     broken: Mapping[str, str] = field(default_factory=dict)
+    tests: Sequence[FinishedTest] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,10 @@ class Sweep:
         with self._session(options.clock) as client:
             document = client.scenario().document
             base = self._run(client, options.hang_after or _MAX_BASELINE)
-            classes = list_classes(client.requests(), document)
+            found = find_classes(client.requests(), document)
+        for test in base.tests:
+            found += find_classes(test.calls, test.document, test.test)
+        classes = name_classes(found)
         if base.ended.exit is None:
             raise SweepError("without a fault the command did not end")
         if base.ended.exit:
@@ -209,20 +215,32 @@ class Sweep:
 
     def _run_cell(self, cell: Cell, limit: float) -> Run:
         with self._session(self._options.clock) as client:
-            client.add_rule(cell.rule)
-            return self._run(client, limit)
+            if not cell.call.test:
+                client.add_rule(cell.rule)
+            return self._run(client, limit, cell)
 
-    def _run(self, client: EmulatorClient, limit: float) -> Run:
+    def _run(self, client: EmulatorClient, limit: float, cell: Cell | None = None) -> Run:
+        """Run the command with the variables of a session; ``cell``: what one of its tests meets."""
         began = time.monotonic()
         variables = {name: text for vendor in self._options.vendors for name, text in client.env(vendor).items()}
-        ended = self._runner.run(variables, limit)
+        with TemporaryDirectory(prefix="emulator-sweep-") as folder:
+            joined = SweptRun(url=client.front, session=client.session_name, folder=folder, clock=self._options.clock)
+            if cell is not None and cell.call.test:
+                joined.test, joined.rule = cell.call.test, cell.rule
+            ended = self._runner.run({**variables, VARIABLE: joined.model_dump_json()}, limit)
+            tests = read_tests(Path(folder))
         seconds = time.monotonic() - began
         broken = client.verdict().broken
         numbers = {str(call.seq): at for at, call in enumerate(client.requests(), 1)} if broken else {}
-        return Run(ended, seconds, {row.rule: _renumber(row.sentence, numbers) for row in broken})
+        found = {row.rule: renumber(row.sentence, numbers) for row in broken}
+        for test in tests:
+            found |= {rule: f"{test.test}: {sentence}" for rule, sentence in test.broken.items() if rule not in found}
+        return Run(ended, seconds, found, tests)
 
     def _probe(self, call: CallClass, cells: Sequence[Cell]) -> Answer:
         with self._session("instant") as client:
+            if call.test:
+                client.load(call.document, clock="instant")
             for cell in cells:
                 client.add_rule(cell.rule)
             return send_again(client, call)
@@ -248,11 +266,6 @@ class Sweep:
             self._known[cell.key] = row
             if is_reported(cell):
                 self._on_row(row, self.made, left)
-
-
-def _renumber(sentence: str, numbers: Mapping[str, int]) -> str:
-    """Return a sentence with numbers of calls that count those of the run, not of the server."""
-    return re.sub(r"#(\d+)", lambda found: f"#{numbers.get(found[1], found[1])}", sentence)
 
 
 def _copy(row: Row, cell: Cell, baseline: Baseline) -> Row:

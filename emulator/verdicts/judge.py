@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from emulator.verdicts import budgets, conversations, loads, repeats, waits
+from emulator.verdicts.budgets import STOPS_AT_BUDGET
 from emulator.verdicts.calls import History
+from emulator.verdicts.conversations import INCOMPLETE_STREAM_FAILED, NO_BAD_ARGUMENTS
 from emulator.verdicts.expectations import ROBUST, Expectations
 from emulator.verdicts.findings import Breach, Rule, Unjudged
+from emulator.verdicts.loads import CLOSES_WITHIN, CONCURRENCY, DEADLINE, HEDGES, REUSES_CONNECTIONS
+from emulator.verdicts.repeats import ATTEMPTS, NO_RETRY_AFTER_DELIVERY, NO_USELESS_RETRY, ONE_IDEMPOTENCY_KEY
+from emulator.verdicts.waits import BACKS_OFF, HONOURS_RETRY_AFTER, JITTER
 
 RULES: tuple[Rule, ...] = (
-    waits.HONOURS_RETRY_AFTER,
-    waits.BACKS_OFF,
-    waits.JITTER,
-    repeats.ATTEMPTS,
-    repeats.NO_USELESS_RETRY,
-    repeats.NO_RETRY_AFTER_DELIVERY,
-    loads.DEADLINE,
-    loads.HEDGES,
-    loads.CLOSES_WITHIN,
-    conversations.INCOMPLETE_STREAM_FAILED,
-    conversations.NO_BAD_ARGUMENTS,
-    repeats.ONE_IDEMPOTENCY_KEY,
-    loads.CONCURRENCY,
-    loads.REUSES_CONNECTIONS,
-    budgets.STOPS_AT_BUDGET,
+    HONOURS_RETRY_AFTER,
+    BACKS_OFF,
+    JITTER,
+    ATTEMPTS,
+    NO_USELESS_RETRY,
+    NO_RETRY_AFTER_DELIVERY,
+    DEADLINE,
+    HEDGES,
+    CLOSES_WITHIN,
+    INCOMPLETE_STREAM_FAILED,
+    NO_BAD_ARGUMENTS,
+    ONE_IDEMPOTENCY_KEY,
+    CONCURRENCY,
+    REUSES_CONNECTIONS,
+    STOPS_AT_BUDGET,
 )
 RULE_NAMES = tuple([rule.name for rule in RULES])
 
