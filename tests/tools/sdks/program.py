@@ -1,0 +1,68 @@
+"""The process of one client: ``python -m tests.tools.sdks.program SDK`` reads the scenarios to play as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
+
+from tests.tools.sdks.clients import SDKS, Client, Messages, Sdk
+from tests.tools.sdks.plays import PLAYS, Step
+from tests.untyped_json import JSON
+
+
+def play(sdk: Sdk, scenario: str, vendor: str, url: str, model: str | None) -> list[str]:
+    """Play a scenario; return the errors that the client raised."""
+    raised: list[str] = []
+    clients = {step.key: sdk.make(vendor, url, step.key, model) for step in PLAYS[scenario].steps}  # callers share one
+
+    def call(step: Step, number: int) -> None:
+        client = clients[step.key]
+        prompt = f"{step.prompt} {number}" if step.callers > 1 else step.prompt
+        try:
+            _STEPS[step.do](client, [{"role": "user", "content": prompt}], step.tokens)
+        except Exception as error:  # whatever a client raises
+            raised.append(f"{type(error).__name__}: {str(error)[:200]}")
+
+    for step in PLAYS[scenario].steps:
+        if step.do != "ask" and not sdk.streams:
+            continue
+        with ThreadPoolExecutor(step.callers) as pool:
+            list(pool.map(call, [step] * step.callers, range(step.callers)))
+    return raised
+
+
+def ask(client: Client, messages: Messages, tokens: int) -> None:
+    client.ask(messages, tokens)
+
+
+def stream(client: Client, messages: Messages, tokens: int) -> None:
+    text = "".join(client.stream(messages, tokens))
+    said = [*messages, {"role": "assistant", "content": text}, {"role": "user", "content": "Go on."}]
+    client.ask(said, tokens)
+
+
+def leave(client: Client, messages: Messages, tokens: int) -> None:
+    list(islice(client.stream(messages, tokens), 3))
+    client.ask([{"role": "user", "content": "Never mind."}], tokens)
+
+
+_STEPS = {"ask": ask, "stream": stream, "leave": leave}
+
+
+def main() -> None:
+    """Play the scenarios of standard input, all at once; print a line for each that has ended."""
+    sdk = SDKS[sys.argv[1]]
+    todo: JSON = json.loads(sys.stdin.read())
+    SDKS[sdk.name].make(sdk.vendors[0], "http://127.0.0.1:9", "k", None)  # imports take no time of a call
+    with ThreadPoolExecutor(max(1, len(todo))) as pool:
+        runs = {pool.submit(play, sdk, **one): one["scenario"] for one in todo}
+        for run in as_completed(runs):
+            print(json.dumps({"scenario": runs[run], "errors": run.result()}), flush=True)
+    os._exit(0)  # without the threads that a client leaves
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Play scenarios with a client, and read the verdicts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+import yaml
+
+from emulator.client import EmulatorClient
+from emulator.core.json import Object
+from emulator.sweep.joined import renumber
+from tests.tools.sdks.clients import ENVIRONMENT, Sdk
+from tests.tools.sdks.plays import PLAYS, ROOT, find_file
+from tests.untyped_json import JSON
+
+PATIENCE = 100.0  # real seconds for all scenarios of a client, which run at once
+_FOREIGN = ("OPENAI", "AZURE", "DATABRICKS", "HF_", "ANTHROPIC", "LITELLM", "CO_", "EMULATOR")  # settings of clients
+_MODELS = {("databricks", "context-too-long"): "small-context"}
+_INHERITED = {name: text for name, text in os.environ.items() if not name.startswith(_FOREIGN)}
+
+
+def list_scenarios(sdk: Sdk, only: Sequence[str] = ()) -> dict[str, str]:
+    """Return the scenarios that a client can meet, each with the vendor that it calls."""
+    vendors = {name: play.vendor or sdk.vendors[0] for name, play in PLAYS.items()}
+    return {name: vendor for name, vendor in vendors.items() if vendor in sdk.vendors and (not only or name in only)}
+
+
+def judge(server: EmulatorClient, sdk: Sdk, only: Sequence[str] = (), patience: float = PATIENCE) -> Mapping[str, JSON]:
+    """Return the outcome of each scenario: of each rule, the breaches, and the errors that the client raised."""
+    vendors = list_scenarios(sdk, only)
+    with ExitStack() as sessions:
+        clients = {name: sessions.enter_context(server.session(f"{sdk.name}-{name}")) for name in vendors}
+        for name, client in clients.items():
+            client.load(find_file(name), expect=_read_expected(name))
+        todo = [
+            {"scenario": name, "vendor": vendor, "url": clients[name].url(vendor), "model": _MODELS.get((vendor, name))}
+            for name, vendor in vendors.items()
+        ]
+        with _playing(sdk, json.dumps(todo), patience) as raised:
+            return {name: _read(client, raised.get(name)) for name, client in clients.items()}
+
+
+def _read_expected(name: str) -> Object:
+    """Return what a scenario expects, and connections that are used again where calls follow one another."""
+    expected = yaml.safe_load(find_file(name).read_text(encoding="utf-8"))["expect"]
+    one_by_one = all(step.callers == 1 for step in PLAYS[name].steps)
+    return {**(expected if isinstance(expected, dict) else {}), "reuses_connections": one_by_one}
+
+
+@contextmanager
+def _playing(sdk: Sdk, todo: str, patience: float) -> Iterator[Mapping[str, list[str]]]:
+    """Run a client until it ends or ``patience`` is over; yield the errors that it raised in each ended scenario.
+
+    The process lives as long as the block, with the calls that are still open.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.tools.sdks.program", sdk.name],
+        cwd=ROOT,
+        env={**_INHERITED, **ENVIRONMENT.get(sdk.name, {})},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        try:
+            said, _ = process.communicate(todo.encode(), patience)
+        except subprocess.TimeoutExpired as late:
+            said = late.stdout or b""
+        rows = [json.loads(line) for line in said.splitlines() if line.startswith(b'{"scenario"')]
+        yield {row["scenario"]: row["errors"] for row in rows}
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _read(client: EmulatorClient, errors: list[str] | None) -> JSON:
+    """Return the verdict; ``errors``: what was raised, ``None``: the program has not ended."""
+    verdict, calls = client.verdict(), client.requests()
+    return {
+        "rules": {row.rule: row.kept for row in verdict.rules if row.kept is not None},
+        "broken": [
+            {"rule": row.rule, "figures": dict(row.figures), "sentence": _number(row.sentence, calls)}
+            for row in verdict.broken
+        ],
+        "calls": len(calls),
+        "raised": errors,
+    }
+
+
+def _number(sentence: str, calls: Sequence[JSON]) -> str:
+    return renumber(sentence, {str(call.seq): number for number, call in enumerate(calls, 1)})
