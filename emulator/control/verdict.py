@@ -19,8 +19,8 @@ from emulator.runtime.runtime import Runtime
 from emulator.scenario.expect import ExpectedConduct
 from emulator.scenario.models import Scenario
 from emulator.verdicts.calls import Call, Content, History, build_history
-from emulator.verdicts.expectations import Budget, Expectations
 from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
+from emulator.verdicts.rules import Budget, Expectations
 from emulator.verdicts.usage import add_up
 
 _RENAMED = {"no_retry_after_delivery": "retries_after_delivery", "stops_at_budget": "budget"}

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from emulator.verdicts.calls import Call, History
-from emulator.verdicts.expectations import Budget, Expectations
-from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged
+from emulator.verdicts.rules import Breach, Budget, Expectations, Finding, Rule, Unjudged
 
 
 def _judge_budget(history: History, expected: Expectations) -> Finding:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from emulator.core.json import JSON, parse_json
 from emulator.verdicts.calls import Call, History
-from emulator.verdicts.expectations import Expectations
-from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged
+from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged
 
 _ERROR = re.compile(r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable", re.IGNORECASE)
 _SLACK = 0.01  # seconds

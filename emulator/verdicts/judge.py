@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from emulator.verdicts.budgets import STOPS_AT_BUDGET
 from emulator.verdicts.calls import History
 from emulator.verdicts.conversations import INCOMPLETE_STREAM_FAILED, NO_BAD_ARGUMENTS
-from emulator.verdicts.expectations import ROBUST, Expectations
-from emulator.verdicts.findings import Breach, Rule, Unjudged
 from emulator.verdicts.loads import CLOSES_WITHIN, CONCURRENCY, DEADLINE, HEDGES, REUSES_CONNECTIONS
 from emulator.verdicts.repeats import ATTEMPTS, NO_RETRY_AFTER_DELIVERY, NO_USELESS_RETRY, ONE_IDEMPOTENCY_KEY
+from emulator.verdicts.rules import ROBUST, Breach, Expectations, Rule, Unjudged
 from emulator.verdicts.waits import BACKS_OFF, HONOURS_RETRY_AFTER, JITTER
 
 RULES: tuple[Rule, ...] = (

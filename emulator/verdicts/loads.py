@@ -8,8 +8,7 @@ from collections.abc import Hashable, Sequence
 from operator import attrgetter
 
 from emulator.verdicts.calls import Call, History, find_overlaps
-from emulator.verdicts.expectations import Expectations
-from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged, show
+from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged, show
 
 _NONE = "there was no call"
 _read_start = attrgetter("start")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from emulator.verdicts.calls import Call, History, Retry
-from emulator.verdicts.expectations import Expectations
-from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged
+from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged
 
 _HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
 _HOPELESS_KINDS = frozenset({"content_filter", "context_length"})

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 
 from emulator.verdicts.calls import Call, History, Retry
-from emulator.verdicts.expectations import Expectations
-from emulator.verdicts.findings import Breach, Finding, Rule, Unjudged, show
+from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged, show
 
 _SHORTEST = 0.01  # seconds; shorter waits are none, and their ratio says nothing
 _TOGETHER = 0.25  # seconds between the first and the last refusal of callers refused together

@@ -7,8 +7,8 @@ import pytest
 
 from emulator.core.json import JSON
 from emulator.verdicts.calls import Call, Content, build_history
-from emulator.verdicts.expectations import ROBUST, Budget, Expectations
 from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
+from emulator.verdicts.rules import ROBUST, Budget, Expectations
 
 CUT = "The river begins in the hills"
 

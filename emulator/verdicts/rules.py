@@ -1,11 +1,14 @@
-"""``Expectations``: the figures by which the rules judge a session's client.
+"""``Rule``, its finding (a breach, or why it cannot be judged), and ``Expectations``, the figures by which rules judge.
 
-``control/verdict.py`` takes them from ``expect`` and ``budget`` of the scenario.
+``control/verdict.py`` takes the figures from ``expect`` and ``budget`` of the scenario.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from emulator.verdicts.calls import Call, History
 
 LONG_WAIT = 60.0  # seconds
 
@@ -50,3 +53,37 @@ class Expectations:
 
 
 ROBUST = Expectations()
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """Breach of a rule by calls: a sentence, and the figures in it."""
+
+    rule: str
+    calls: Sequence[Call]
+    sentence: str
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """Reason why a rule has nothing to judge."""
+
+    why: str
+
+
+Finding = list[Breach] | Unjudged
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Rule about a client's calls; ``needs_clock``: it judges waits, so the scenario's time has to be the client's."""
+
+    name: str
+    judge: Callable[[History, Expectations], Finding]
+    needs_clock: bool = False
+
+
+def show(seconds: float) -> str:
+    """Format seconds for a sentence."""
+    return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
