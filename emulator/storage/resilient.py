@@ -52,10 +52,10 @@ class ResilientStore:
             known = await self._store.heartbeat()
         except StoreLostError as error:
             self.isolated = str(error) if isinstance(error, IsolatedReplicaError) else ""
-            await self.miss(error)
+            await self.mark_lost(error)
             return True
         self.isolated = ""
-        self.find()
+        self.mark_reached()
         if not known:
             log.warning("the store came back empty: counters and quotas begin anew")
         return known
@@ -66,7 +66,7 @@ class ResilientStore:
     async def close(self) -> None:
         await self._store.close()
 
-    async def miss(self, error: StoreLostError) -> None:
+    async def mark_lost(self, error: StoreLostError) -> None:
         """Mark the store as unreachable; log the first of consecutive failures and close its connections."""
         if self.health.up:
             self.health.losses += 1
@@ -78,7 +78,7 @@ class ResilientStore:
             self.health.up = False
             await self._store.release()
 
-    def find(self) -> None:
+    def mark_reached(self) -> None:
         """Mark the store as reachable; log a recovery."""
         if not self.health.up:
             log.warning("the store answers again")
@@ -142,12 +142,12 @@ class ResilientState:
                 raise IsolatedReplicaError(self._store.isolated)
             answer = await command(self._state)
         except StoreLostError as error:
-            await self._store.miss(error)
+            await self._store.mark_lost(error)
             if self._store.loss == "refuse":
                 raise EmulatedError(ErrorKind.NOT_READY) from None
             return await command(self._local)
         if not (is_read or self._store.health.up):
-            self._store.find()
+            self._store.mark_reached()
         return answer
 
     async def _run_on_both(self, command: Callable[[State], Awaitable[None]]) -> None:
@@ -159,4 +159,4 @@ class ResilientState:
         try:
             await command(self._state)
         except StoreLostError as error:
-            await self._store.miss(error)
+            await self._store.mark_lost(error)

@@ -89,7 +89,7 @@ def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
-def pads(parsed: ParsedRequest) -> bool:
+def has_padding(parsed: ParsedRequest) -> bool:
     """Return whether this API version has ``obfuscation`` in deltas: from August 2025 on, and without a date.
 
     Source: openai-python 1.99.2 and its date; that Azure's dated versions follow is unverified.

@@ -46,7 +46,7 @@ from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.profile import DatabricksService, RenderOptions
 from emulator.vendors.databricks.request import ParsedRequest, find_by_model
 from emulator.vendors.databricks.sampling import (
-    count,
+    count_prompts,
     error_length,
     limit_output,
     parse_sampling,
@@ -161,14 +161,14 @@ def _truncate(
 
     The place of the cut is unverified: the beginning stays, with one token left for the answer.
     """
-    counts = count(parsed, CompletionRequest(prompts=prompts, raw=raw))
+    counts = count_prompts(parsed, CompletionRequest(prompts=prompts, raw=raw))
     context = parsed.deployment.context
     if context is None:
         return prompts, counts
     if not truncate:
         _validate_length(parsed, max(counts), context)
         return prompts, counts
-    overhead = count(parsed, CompletionRequest(prompts=("",), raw=raw))[0]
+    overhead = count_prompts(parsed, CompletionRequest(prompts=("",), raw=raw))[0]
     tokenizer = parsed.service.tokenizer(parsed.deployment)
     capacity = max(0, context - 1 - overhead)
     cut = tuple(

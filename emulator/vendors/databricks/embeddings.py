@@ -20,7 +20,7 @@ from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, 
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest, find_by_model
-from emulator.vendors.databricks.sampling import count, validate_positive
+from emulator.vendors.databricks.sampling import count_prompts, validate_positive
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 _CODE = "INVALID_PARAMETER_VALUE"  # databricks-demos/dbdemos issue 97
@@ -93,7 +93,7 @@ def _parse_dimensions(parsed: ParsedRequest) -> int | None:
 
 def _truncate(parsed: ParsedRequest, embedding_request: EmbeddingRequest) -> tuple[EmbeddingRequest, tuple[int, ...]]:
     """Truncate inputs to the model's context and recount them; that the service truncates is unverified."""
-    counts = count(parsed, embedding_request)
+    counts = count_prompts(parsed, embedding_request)
     context = parsed.deployment.context
     longest = max(counts)
     if context is None or longest <= context:
@@ -103,7 +103,7 @@ def _truncate(parsed: ParsedRequest, embedding_request: EmbeddingRequest) -> tup
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "input", details={"error_code": _CODE})
     tokenizer = parsed.service.tokenizer(parsed.deployment)
     capacity = max(
-        0, context - count(parsed, EmbeddingRequest(inputs=("",), instruction=embedding_request.instruction))[0]
+        0, context - count_prompts(parsed, EmbeddingRequest(inputs=("",), instruction=embedding_request.instruction))[0]
     )
     cut = tuple(
         text if number <= context else tokenizer.decode(tokenizer.encode(str(text))[:capacity])

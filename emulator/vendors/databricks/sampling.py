@@ -180,7 +180,7 @@ def limit_output(profile: DeploymentProfile, wanted: int | None, prompt_tokens: 
     return limit
 
 
-def count(parsed: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
+def count_prompts(parsed: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
     """Return the number of tokens of each prompt, those of a server-side template included."""
     counts = parsed.service.count_prompt(ask, parsed.deployment)
     extra = parsed.profile.overhead

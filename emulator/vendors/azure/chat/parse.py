@@ -28,7 +28,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
 from emulator.vendors.azure.members import validate_chat
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import HEADERS, ParsedRequest, pads, parse_extras, parse_request
+from emulator.vendors.azure.request import HEADERS, ParsedRequest, has_padding, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
 
 _KNOWN = frozenset(ChatBody.model_fields)
@@ -94,7 +94,9 @@ def _build_codec(wire: ChatBody, extras: ChatExtras, chat_request: ChatRequest, 
         customs=list_customs(chat_request.tools),
         audio=_parse_audio(wire, extras),
         context=_parse_context(chat_request, extras),
-        padded=bool(wire.stream) and pads(parsed) and (options is None or options.include_obfuscation is not False),
+        padded=bool(wire.stream)
+        and has_padding(parsed)
+        and (options is None or options.include_obfuscation is not False),
     )
 
 

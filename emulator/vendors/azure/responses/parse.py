@@ -21,7 +21,7 @@ from emulator.vendors.azure.extra_parameters import validate_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.members import validate_members
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import ParsedRequest, pads, parse_request
+from emulator.vendors.azure.request import ParsedRequest, has_padding, parse_request
 from emulator.vendors.azure.responses.file_search import FileSearchResult, search_files
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
@@ -238,7 +238,7 @@ def _build_options(
         done=False,
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
-        obfuscate=(wire.stream_options or {}).get("include_obfuscation") is not False and pads(parsed),
+        obfuscate=(wire.stream_options or {}).get("include_obfuscation") is not False and has_padding(parsed),
         queued=wire.background is True,
         findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if parsed.profile.filtered else {},
         filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if parsed.profile.filtered else {},

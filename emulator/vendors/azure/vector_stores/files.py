@@ -22,7 +22,7 @@ from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.vector_stores.contents import build_source
-from emulator.vendors.azure.vector_stores.search import cut
+from emulator.vendors.azure.vector_stores.search import split_chunks
 from emulator.vendors.azure.vector_stores.stores import (
     MAX_FILES,
     Chunking,
@@ -135,7 +135,7 @@ def show_content(request: Request, service: AzureService) -> Response:
     validate_place(request, service)
     document = find_store(request.documents, request.params["store"], request, service)
     source = build_source(request.params["file"], _find(document, request), request, service)
-    texts = [] if source is None else [text for text, _ in cut(source.text, source.size, 0)]
+    texts = [] if source is None else [text for text, _ in split_chunks(source.text, source.size, 0)]
     body: Object = {
         "object": "vector_store.file_content.page",
         "data": [{"type": "text", "text": text} for text in texts],

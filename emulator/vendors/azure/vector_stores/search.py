@@ -65,8 +65,10 @@ def find_hits(
     chunks: list[tuple[Source, str, Mapping[str, int]]] = []
     left = _MAX_TOTAL
     for source in sources:
-        if left > 0 and matches(source.attributes, filters):
-            chunks += [(source, text, words) for text, words in cut(source.text[:left], source.size, source.overlap)]
+        if left > 0 and matches_filter(source.attributes, filters):
+            chunks += [
+                (source, text, words) for text, words in split_chunks(source.text[:left], source.size, source.overlap)
+            ]
             left -= len(source.text)
     best = [0.0] * len(chunks)
     for query in queries:
@@ -113,13 +115,13 @@ def _reduce(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def cut(text: str, size: int, overlap: int) -> Chunks:
+def split_chunks(text: str, size: int, overlap: int) -> Chunks:
     """Return the chunks of a text, each with its words and their counts."""
     text = text[:MAX_TEXT]
-    return _cut_cached(text, size, overlap) if len(text) <= _MAX_CACHED else _cut(text, size, overlap)
+    return _split_cached(text, size, overlap) if len(text) <= _MAX_CACHED else _split(text, size, overlap)
 
 
-def _cut(text: str, size: int, overlap: int) -> Chunks:
+def _split(text: str, size: int, overlap: int) -> Chunks:
     chunks = []
     length, step = size * _CHARACTERS, max(1, size - overlap) * _CHARACTERS
     for start in range(0, max(1, len(text)), step):
@@ -132,7 +134,7 @@ def _cut(text: str, size: int, overlap: int) -> Chunks:
     return chunks
 
 
-_cut_cached = lru(64)(_cut)
+_split_cached = lru(64)(_split)
 
 
 def _find_space(text: str, at: int) -> int:
@@ -143,14 +145,14 @@ def _find_space(text: str, at: int) -> int:
     return at if found < 0 else found + 1
 
 
-def matches(attributes: Object, condition: JSON) -> bool:
+def matches_filter(attributes: Object, condition: JSON) -> bool:
     """Return whether attributes fit a comparison or a combination of them; an attribute that is missing fits none."""
     if condition is None:
         return True
     given = as_object(condition)
     kind = as_text(given["type"])
     if kind in ("and", "or"):
-        return (all if kind == "and" else any)(matches(attributes, each) for each in as_array(given["filters"]))
+        return (all if kind == "and" else any)(matches_filter(attributes, each) for each in as_array(given["filters"]))
     found, value = attributes.get(as_text(given["key"])), given["value"]
     if kind in ("in", "nin"):
         return (found in as_array(value)) == (kind == "in") if isinstance(value, list) else False

@@ -24,7 +24,7 @@ from emulator.vendors.databricks.headers import answer_headers, answer_json
 from emulator.vendors.databricks.passthrough.errors import list_native_headers
 from emulator.vendors.databricks.profile import DatabricksService, RenderOptions
 from emulator.vendors.databricks.request import ParsedRequest
-from emulator.vendors.databricks.sampling import count, error_length, limit_output, validate_output_limit
+from emulator.vendors.databricks.sampling import count_prompts, error_length, limit_output, validate_output_limit
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
@@ -58,7 +58,7 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
     if parsed.traits.get("fixed_sampling"):
         validate_sampling(body)
     chat_request = _parse_chat_request(parsed)
-    counts = count(parsed, chat_request)
+    counts = count_prompts(parsed, chat_request)
     context = parsed.deployment.context
     if context is not None and counts[0] > context:
         raise error_length(parsed.profile, counts[0])
@@ -80,7 +80,7 @@ def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/anthropic/v1/messages/count_tokens``."""
     parsed = find_native(request, service, "claude")
     validate_fields(parsed.body, counts=True)
-    (tokens,) = count(parsed, _parse_chat_request(parsed))
+    (tokens,) = count_prompts(parsed, _parse_chat_request(parsed))
     return _answer({"input_tokens": tokens}, request, service)
 
 

@@ -34,7 +34,7 @@ from emulator.vendors.databricks.gateway_routes import find_native
 from emulator.vendors.databricks.headers import JSON_TYPE, answer_headers, answer_json
 from emulator.vendors.databricks.profile import DatabricksService, RenderOptions
 from emulator.vendors.databricks.request import ParsedRequest
-from emulator.vendors.databricks.sampling import count, limit_output
+from emulator.vendors.databricks.sampling import count_prompts, limit_output
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
@@ -88,7 +88,7 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
     limit = as_integer(config["maxOutputTokens"]) if "maxOutputTokens" in config else None
     _validate_limit(parsed, limit)
     chat_request = _build_prompt(parsed, body)
-    counts = count(parsed, chat_request)
+    counts = count_prompts(parsed, chat_request)
     context = parsed.deployment.context
     if context is not None and counts[0] > context:
         text = f"The input token count ({counts[0]}) exceeds the maximum number of tokens allowed ({context})."
@@ -111,7 +111,7 @@ def count_tokens(request: Request, service: DatabricksService) -> Response:
     parsed = find_native(request, service, "gemini")
     body = parse_request(parsed.body, "CountTokensRequest")
     inner = body.get("generateContentRequest")
-    (tokens,) = count(parsed, _build_prompt(parsed, inner if isinstance(inner, dict) else body))
+    (tokens,) = count_prompts(parsed, _build_prompt(parsed, inner if isinstance(inner, dict) else body))
     return answer_json(build_count(tokens), request, service.settings)
 
 

@@ -38,7 +38,7 @@ from emulator.vendors.databricks.responses.custom_tools import is_custom, name_c
 from emulator.vendors.databricks.responses.input import parse_input
 from emulator.vendors.databricks.responses.render import ResponsesCodec
 from emulator.vendors.databricks.sampling import (
-    count,
+    count_prompts,
     error_length,
     limit_output,
     validate_alternatives,
@@ -272,7 +272,7 @@ def _parse_effort(parsed: ParsedRequest) -> str | None:
 def _build_call(parsed: ParsedRequest, chat_request: ChatRequest) -> InferenceCall:
     requested = parsed.get_integer("max_output_tokens")
     validate_output_limit(parsed, "max_output_tokens", requested)
-    counts = count(parsed, chat_request)
+    counts = count_prompts(parsed, chat_request)
     context = parsed.deployment.context
     if context is not None and counts[0] > context:
         if parsed.get("truncation") != "auto":

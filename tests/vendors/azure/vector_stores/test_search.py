@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.vendors.azure.vector_stores.search import Source, cut, find_hits, matches, pick_sentence
+from emulator.vendors.azure.vector_stores.search import Source, find_hits, matches_filter, pick_sentence, split_chunks
 from tests.untyped_json import JSON
 
 TEXTS = {
@@ -49,14 +49,14 @@ def test_limit_threshold_and_several_queries() -> None:
 @pytest.mark.parametrize(("size", "overlap"), [(100, 0), (100, 50), (200, 100), (4096, 2048)])
 def test_chunks_cover_text(size: int, overlap: int) -> None:
     words = [f"word{number}" for number in range(2000)]
-    chunks = [text for text, _ in cut(" ".join(words), size, overlap)]
+    chunks = [text for text, _ in split_chunks(" ".join(words), size, overlap)]
     assert all(len(chunk) <= size * 4 + 80 for chunk in chunks)
     assert list(dict.fromkeys(" ".join(chunks).split())) == words
     assert (len(" ".join(chunks).split()) > len(words)) == (overlap > 0 and len(chunks) > 1)
 
 
 def test_long_text_is_cut_in_linear_time() -> None:
-    assert len(cut("x" * 3_000_000, 100, 0)) == 2500
+    assert len(split_chunks("x" * 3_000_000, 100, 0)) == 2500
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_long_text_is_cut_in_linear_time() -> None:
     ],
 )
 def test_filters(condition: JSON, fits: bool) -> None:
-    assert matches({"team": "ops", "year": 2020, "open": True}, condition) == fits
+    assert matches_filter({"team": "ops", "year": 2020, "open": True}, condition) == fits
 
 
 def test_sentence_that_answers() -> None:
