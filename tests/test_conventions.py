@@ -22,6 +22,7 @@ def name_of(path: Path) -> str:
 
 
 TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+_DEFINITION = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def test_functions_are_short() -> None:
@@ -33,6 +34,42 @@ def test_functions_are_short() -> None:
         and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
     ]
     assert not long
+
+
+_FILE = re.compile(r"``([\w/]+\.py)``")
+_REFERENCE = re.compile(r":(?:func|class|meth|data|mod|attr):`~?([\w.]+)`")
+_ATTRIBUTES = {
+    node.name if isinstance(node, _DEFINITION) else node.attr if isinstance(node, ast.Attribute) else node.id
+    for tree in TREES.values()
+    for node in ast.walk(tree)
+    if isinstance(node, (*_DEFINITION, ast.Attribute, ast.Name))
+}
+
+
+def find_stale_names(docstring: str) -> list[str]:
+    """Files and members that a docstring names and that are none of ours; sources name files of others."""
+    own = " ".join(re.split(r"\bSources?\b", part)[0] for part in docstring.split("\n\n"))
+    files = [name for name in _FILE.findall(own) if not any(str(path).endswith(f"/{name}") for path in FILES)]
+    members = [name for name in _REFERENCE.findall(docstring) if name not in TREES]
+    return files + [name for name in members if name.rpartition(".")[2] not in _ATTRIBUTES]
+
+
+def test_docstrings_name_what_exists() -> None:
+    stale = [
+        f"{name}: {missing}"
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, *_DEFINITION))
+        for missing in find_stale_names(ast.get_docstring(node) or "")
+    ]
+    assert not stale, "\n".join(stale)
+
+
+def test_find_stale_names_finds_renamed_module() -> None:
+    text = (
+        "``plan.py`` and :class:`emulator.core.plan.Plan`, once ``world.py`` and :func:`pour_out`.\n\nSource: ``x.py``."
+    )
+    assert find_stale_names(text) == ["world.py", "pour_out"]
 
 
 @pytest.mark.parametrize(("word", "most"), [("Any", MOST_ANY), ("cast", MOST_CASTS)])

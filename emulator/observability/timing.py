@@ -158,7 +158,7 @@ class TimingAccuracy:
 
     @property
     def bound(self) -> float | None:
-        """Bound of :meth:`hold` in seconds."""
+        """Maximum p99 of the schedule error of a valid run, in seconds; ``None``: none."""
         return self._bound
 
     @property
