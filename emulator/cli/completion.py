@@ -1,4 +1,4 @@
-"""``emulator completion``: print a shell's completion script for verbs, flags, values and files."""
+"""``emulator completion``: print a completion script of bash, zsh, fish or PowerShell, made from the parser."""
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

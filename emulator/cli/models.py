@@ -1,4 +1,4 @@
-"""``emulator models``: list a vendor's deployments."""
+"""``emulator models``: list a vendor's deployments, with those that a scenario adds."""
 
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Authorise control requests: same-origin browsers, private addresses, and the control token if one is set."""
+"""Authorise requests to the control API: same-origin browsers, private addresses, the control token if one is set."""
 
 from __future__ import annotations
 

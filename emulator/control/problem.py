@@ -1,4 +1,4 @@
-"""Build error responses of the control API as RFC 9457 problem details."""
+"""Build error responses of the control API as RFC 9457 problem details, such as the mistakes of a scenario."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Refuse the calls of a session once its budget is spent (``budget: {enforce: true}``)."""
+"""Refuse the calls of a session once its budget is spent (``budget: {enforce: true}``).
+
+The budget counts output tokens, cost and attempts of one request, in the store that replicas share.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Local certificate authority and the server certificates that it signs.
+"""Local certificate authority and the server certificates that it signs, for ``--tls`` without certificate files.
 
-The authority is created once per user; a server certificate is created at each start, and its key is on disk only
-while it is loaded. The authority is constrained to names of this machine, private networks and names
-given by ``--host`` and ``--tls-name``.
+``tls.py`` asks for them. The authority is created once per user; a server certificate is created at each start, and its
+key is on disk only while it is loaded. The authority is constrained to names of this machine, private networks and
+names given by ``--host`` and ``--tls-name``.
 """
 
 from __future__ import annotations

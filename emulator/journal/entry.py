@@ -1,6 +1,7 @@
 """Journal entry of one request: its figures, and its payload until that is evicted.
 
-``handler/recorder.py`` adds a call record to the journal; ``handler/call_record.py`` builds the entry when it is read.
+``handler/recorder.py`` adds a call record to the journal; ``handler/call_record.py`` builds the entry when it is read
+by the control API, a verdict or a test.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Admission controller: charges all quotas that apply to a call, or none, and then waits for a free slot.
 
-A quota of ``unit: concurrency`` is a charge like the others: it takes a place, which the end of the call gives back. A
-slot is something else: it comes from ``latency.load`` of the scenario, and a call may queue for it.
+``handler/planning.py`` admits each call by it. A quota of ``unit: concurrency`` is a charge like the others: it takes a
+place, which the end of the call gives back. A slot is something else: it comes from ``latency.load`` of the scenario,
+and a call may queue for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sessions: isolated state on a shared server, within a memory limit."""
+"""Sessions: isolated state on a shared server by name, evicted when idle or beyond limits of number and memory."""
 
 from __future__ import annotations
 

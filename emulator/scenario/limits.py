@@ -1,4 +1,7 @@
-"""Build quotas from ``limits`` of a scenario, and select those that a call is charged to."""
+"""Build quotas from ``limits`` of a scenario, and select those that a call is charged to.
+
+``handler/planning.py`` gives them to the admission controller.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Reload scenario files that change; with mistakes, the last good scenario stays active."""
+"""Reload scenario files that change (``--watch``); with mistakes, the last good scenario stays active."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""``POST /audio/transcriptions`` and ``/audio/translations``: parse a sound, render its text in each format.
+"""``POST /audio/transcriptions`` and ``/audio/translations``: parse a form with a sound, and render its transcript.
 
 Sources: openai/openai-openapi, "Audio"; Azure/azure-rest-api-specs, ``/deployments/{deployment}/audio``; vercel/ai
 issue 8214 (formats of a model). Texts of other refusals unverified.

@@ -1,4 +1,4 @@
-"""Validate custom tools of Azure OpenAI: the argument is a text, optionally constrained by a grammar.
+"""Validate custom tools of Azure OpenAI chats and Responses: the argument is a text, optionally bound by a grammar.
 
 Source: openai-python, ``types/chat/chat_completion_custom_tool_param.py`` and
 ``chat_completion_message_custom_tool_call.py``. The error text of a broken grammar is ``unverified``.

@@ -1,7 +1,7 @@
-"""Codec of chat completions, and their complete responses; ``stream.py`` has the streams.
+"""``ChatCodec`` of ``/chat/completions``, and its complete responses; ``stream.py`` has the streams.
 
-Sources: Azure Machine Learning reference, Chat Completions, sample response (profile ``seed``);
-Azure/azure-sdk-assets, recorded answers of serverless endpoints and of Azure OpenAI (the others).
+Sources: Azure Machine Learning reference, Chat Completions, sample response (profile ``seed``); Azure/azure-sdk-assets,
+recorded answers of serverless endpoints and of Azure OpenAI (the others).
 """
 
 from emulator.core.cache import scenario_lru
