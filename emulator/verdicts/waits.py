@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
+from math import ceil, comb, exp, log
 
 from emulator.verdicts.calls import Call, History, Retry
 from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged, show
 
 _SHORTEST = 0.01  # seconds; shorter waits are none, and their ratio says nothing
 _TOGETHER = 0.25  # seconds between the first and the last refusal of callers refused together
+_CLOSE = 0.1  # part of a wait, if that is longer
 _LEAST_CALLERS = 3
+_MOST = 0.75  # share of the callers refused together
+_JITTER = 0.25  # part of a wait that is left to chance, where it is little; openai's clients draw from 75 to 100 %
+_CHANCE = 0.001  # of callers with so much jitter that are taken for callers without
+_EQUAL = 0.05  # part of a wait; waits that differ by less are equal, however many there are
+_TRIES = 8  # numbers of callers that are tried
+_BRIEF = 0.1  # seconds; after shorter waits callers come back together, whatever they draw
 _NOT_AGAIN = "no call was tried again"
 
 
@@ -93,23 +100,35 @@ def _judge_jitter(history: History, expected: Expectations) -> Finding:
     found = []
     for group in groups:
         waits = sorted(retry.waited for retry in group)
-        width = max(0.01, 0.01 * waits[len(waits) // 2])
-        at_once = max(bisect_right(waits, wait + width) - number for number, wait in enumerate(waits))
-        if at_once >= max(_LEAST_CALLERS, 0.75 * len(waits)):
-            sentence = (
-                f"{at_once} of {len(waits)} callers that were refused together came back after the same wait, within "
-                f"{width * 1000:.0f} ms; sound clients add chance to their waits."
-            )
-            figures = {"callers": len(waits), "together": at_once, "spread": round(waits[-1] - waits[0], 3)}
-            found.append(Breach("jitter", [retry.call for retry in group], sentence, figures))
+        quorum = max(_LEAST_CALLERS, ceil(_MOST * len(waits)))
+        for at_once in range(len(waits), quorum - 1, -max(1, (len(waits) - quorum) // _TRIES)):
+            spread = min(last - first for first, last in zip(waits, waits[at_once - 1 :], strict=False))
+            if spread <= _find_width(len(waits), at_once, waits[len(waits) // 2]):
+                sentence = (
+                    f"{at_once} of {len(waits)} callers that were refused together came back after the same wait, "
+                    f"within {spread * 1000:.0f} ms; sound clients add chance to their waits."
+                )
+                figures = {"callers": len(waits), "together": at_once, "spread": round(waits[-1] - waits[0], 3)}
+                found.append(Breach("jitter", [retry.call for retry in group], sentence, figures))
+                break
     return found
+
+
+def _find_width(callers: int, at_once: int, wait: float) -> float:
+    """Return the seconds within which so many of some callers hardly ever come back by chance.
+
+    Of n uniform draws, some k lie within a share f of their range with a probability of at most C(n, k) k f^(k-1).
+    """
+    share = exp((log(_CHANCE) - log(comb(callers, at_once) * at_once)) / (at_once - 1))
+    width = min(_JITTER * share, _EQUAL) * wait
+    return max(width, _SHORTEST) if wait < _BRIEF else width
 
 
 def _group(retries: Sequence[Retry]) -> Iterator[list[Retry]]:
     """Yield the retries whose calls failed together."""
     group: list[Retry] = []
     for retry in retries:
-        if group and retry.before.end - group[0].before.end > _TOGETHER:
+        if group and retry.before.end - group[0].before.end > max(_TOGETHER, _CLOSE * group[0].waited):
             yield group
             group = []
         if not any(retry.before is one.call for one in group):  # the next attempt of the same caller

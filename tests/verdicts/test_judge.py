@@ -53,6 +53,11 @@ def cut(start: float = 0.0, key: str = "q", **more: JSON) -> Call:
     return call(start, 0.5, key=key, **given)  # type: ignore[arg-type]
 
 
+def after(*waits: float) -> list[Call]:
+    """Calls of several callers that come after their waits."""
+    return [call(wait, key=key) for wait, key in zip(waits, "abcdefgh", strict=False)]
+
+
 def decide(calls: Sequence[Call], expected: Expectations = ROBUST, *, follows_clock: bool = True) -> Verdict:
     ordered = sorted(calls, key=lambda one: one.start)
     return judge(build_history(ordered, follows_clock=follows_clock), expected)
@@ -79,6 +84,7 @@ BAD_CALL = call(tool_calls=[("f", '{"city": "Par')])
 SAID = chat({"role": "assistant", "content": CUT}, {"role": "user", "content": "And?"})
 SAID_WHOLE = chat({"role": "assistant", "content": f"{CUT} and ends in the sea."}, {"role": "user", "content": "And?"})
 TRIO = [refused(0, key) for key in "abc"]
+SIX = [refused(0, key) for key in "abcdef"]
 TOLD = "honours_retry_after"
 GONE = "no_retry_after_delivery"
 TEXT = "incomplete_stream_failed"
@@ -111,6 +117,15 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ),
         ("jitter", [refused(0, k) for k in "ab"] + [call(1, key=k) for k in "ab"], ROBUST, None),
         ("jitter", [refused(n, k) for n, k in enumerate("abc")] + [call(9, key=k) for k in "abc"], ROBUST, None),
+        ("jitter", [*TRIO, *after(0.475, 0.480, 0.484)], ROBUST, True),  # openai's clients draw from 0.375 to 0.5
+        ("jitter", [*TRIO, *after(0.475, 0.476, 0.477)], ROBUST, False),
+        ("jitter", [*TRIO, *after(0.002, 0.006, 0.011)], ROBUST, False),  # at once
+        ("jitter", [*SIX, *after(3, 3.02, 3.04, 3.06, 3.08, 3.1)], ROBUST, False),  # on a busy machine
+        ("jitter", [*SIX, *after(2.4, 2.7, 2.72, 2.74, 2.76, 3)], ROBUST, True),
+        ("jitter", [*SIX, *after(2.4, 2.71, 2.72, 2.73, 2.74, 2.75)], ROBUST, False),
+        ("jitter", [*SIX, *after(2, 3.1, 3.11, 3.12, 3.13, 3.14)], ROBUST, False),  # but one
+        ("jitter", [refused(n / 5, k) for n, k in enumerate("abc")] + [*after(9, 9.2, 9.4)], ROBUST, False),
+        ("jitter", [refused(n / 5, k) for n, k in enumerate("abc")] + [*after(1, 1.2, 1.4)], ROBUST, None),
         ("attempts", [refused(2.0**n) for n in range(6)], ROBUST, False),
         ("attempts", [refused(2.0**n) for n in range(5)], ROBUST, True),
         ("attempts", [refused(2.0**n) for n in range(4)], Expectations(attempts=3), False),
@@ -232,6 +247,12 @@ def test_retry_after_is_read_in_every_form(headers: Mapping[str, str], waited: f
     first = refused(0, status=429)
     first.read = lambda: Content(received=headers)
     assert kept(decide([first, call(waited)]), "honours_retry_after") is wanted
+
+
+def test_many_callers_without_jitter_are_found() -> None:
+    calls = [one for n in range(2000) for one in (refused(0, f"{n}"), call(2 + n / 1e5, key=f"{n}"))]
+    (broken,) = decide(calls).broken
+    assert broken.figures == {"callers": 2000, "together": 2000, "spread": 0.02}
 
 
 @pytest.mark.parametrize("streams", [3, 200])
