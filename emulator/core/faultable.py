@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import Self
 
 from emulator.core.cost_limits import DEFAULT
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import NO_FIELDS, FieldNames, Headers, Mark
 
@@ -28,7 +29,7 @@ class CloseMode(StrEnum):
     CLOSE = "close"  # TCP FIN, also where ``Content-Length`` announces more bytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
     """Part of a response body.
 
