@@ -102,7 +102,7 @@ def _read_journal(file: Path, begins: float | None, session: str) -> tuple[float
 
 
 def _find_start(scenario: Scenario) -> float | None:
-    """Return the start of the scenario's clock in Unix seconds, as far as the scenario says it."""
+    """Return the start of the scenario's clock in Unix seconds; ``None``: the real time at which the run began."""
     clock = scenario.clock
     if isinstance(clock, str):
         return None if clock == "real" else EPOCH

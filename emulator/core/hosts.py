@@ -1,7 +1,7 @@
 """Decide whether a host name is this machine.
 
-The health probe, Azure's ``Strict-Transport-Security`` and the choice of trusted certificates ask this. Imports stay
-minimal for the health probe.
+The health probe, Azure's ``Strict-Transport-Security`` and the choice of trusted certificates depend on this. Imports
+stay minimal for the health probe.
 """
 
 from __future__ import annotations

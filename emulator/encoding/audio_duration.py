@@ -124,7 +124,7 @@ _MEASURES: tuple[tuple[Callable[[bytes], bool], Callable[[bytes], float]], ...] 
 
 
 def measure_any(data: bytes) -> float:
-    """Return the duration in seconds of an audio file whose first bytes tell its format; others are read as MP3.
+    """Return the duration in seconds of an audio file in the format of its first bytes; MP3 if they are of none.
 
     Raises:
         ValueError: it cannot be read.

@@ -1,6 +1,6 @@
 """Local certificate authority and the server certificates that it signs, for ``--tls`` without certificate files.
 
-``tls.py`` asks for them. The authority is created once per user; a server certificate is created at each start, and its
+``tls.py`` loads them. The authority is created once per user; a server certificate is created at each start, and its
 key is on disk only while it is loaded. The authority is constrained to names of this machine, private networks and
 names given by ``--host`` and ``--tls-name``.
 """

@@ -247,7 +247,7 @@ class Builder:
         return write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
 
     def _write_freely(self, kind: str, shape: Shape, place: Position) -> JSON:
-        """Write a value in the typical style, for want of values at the bounds."""
+        """Write a value in the typical style, where values at the bounds have failed."""
         style, self.style = self.style, STYLES["typical"]
         try:
             return self._write(kind, shape, place)

@@ -87,7 +87,7 @@ def format_prefix(path: Path) -> str:
 def format_position(
     body: bytes, path: Path, *, inside: bool, repeated: Sequence[str] = (), where: str = "", ahead: int = 0
 ) -> str:
-    """Format how far the parser had read: `` at line 1 column 11``; nothing if it tells no position.
+    """Format how far the parser had read: `` at line 1 column 11``; empty if the error has no position.
 
     Args:
         path: path of the value.
@@ -128,7 +128,7 @@ def _skip_blanks(body: bytes, offset: int) -> int:
 
 
 def find_too_deep(body: bytes) -> str:
-    """Return where the first list or object inside 127 others begins, as an error tells it; empty without one."""
+    """Return where the first list or object inside 127 others begins, in the words of an error; empty without one."""
     if body.count(b"[") + body.count(b"{") < _MAX_DEPTH:
         return ""
     depth = 0

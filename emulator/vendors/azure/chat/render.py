@@ -42,7 +42,7 @@ class ChatCodec:
         customs: names of the offered custom tools.
         audio: format of an audio answer; ``None`` for text.
         context: what data sources gave; ``None`` without sources.
-        padded: chunks end with noise, so that their sizes do not tell those of the texts.
+        padded: chunks end with ``obfuscation``, which hides the lengths of their texts.
     """
 
     profile: DeploymentProfile
