@@ -1,4 +1,4 @@
-"""Neutralise workflow commands in output, as a GitHub runner executes them from any printed line.
+"""Neutralise GitHub Actions' workflow commands (``::error::…``) in printed text, as a runner obeys any such line.
 
 Source: GitHub documentation, "Workflow commands for GitHub Actions"; ``##[command]``, which the runner finds anywhere
 in a line, is in `actions/runner`, ``ActionCommand.TryParse``.

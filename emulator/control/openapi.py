@@ -1,4 +1,4 @@
-"""OpenAPI 3.1 document of the control API, built from its routes and models."""
+"""Build the OpenAPI 3.1 document of the control API from its routes and models."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""Registry of running responses that another request can cancel by an id, as MindIE's clients do."""
+"""Registry of running responses that another request can end by an id, such as MindIE's ``/stopInfer``."""
 
 import asyncio
 from collections.abc import Callable, Collection

@@ -1,4 +1,4 @@
-"""Decompress request bodies up to a maximum size."""
+"""Decompress request bodies (``Content-Encoding``) up to a maximum size."""
 
 from __future__ import annotations
 

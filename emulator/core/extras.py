@@ -1,4 +1,4 @@
-"""Build the message about a missing extra (``pip install``), with the command that installs it here."""
+"""Build the message about a missing extra, with the ``pip`` command that installs it in this environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse multipart forms: text fields and files.
+"""Parse multipart forms: text fields and files, such as images to edit and sounds to transcribe.
 
 Sources: RFC 7578; model_server reads a form with its HTTP library's parser, which is as lenient.
 """

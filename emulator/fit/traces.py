@@ -1,4 +1,4 @@
-"""Read measured times: recordings, the journal, results of vLLM's benchmark, guidellm and inference-perf.
+"""Read the times to fit: from recordings, the journal, results of vLLM's benchmark, guidellm and inference-perf.
 
 Sources: vLLM, ``benchmarks/benchmark_serving.py`` (``--save-result --save-detailed``: ``ttfts``, ``itls``,
 ``input_lens``, ``output_lens``); guidellm, ``benchmarks.json`` (``benchmarks[].requests.successful[]``);

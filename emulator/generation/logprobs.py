@@ -1,4 +1,4 @@
-"""Generate log-probabilities of tokens and their alternatives."""
+"""Generate the log-probabilities of generated tokens and of their alternatives."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import shake_128

@@ -1,4 +1,4 @@
-"""Route a request path to an endpoint of a vendor."""
+"""Route a request path to an endpoint of a vendor's table, for the handler and for explanations."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Extract the session of a request from its header, path, credential, host, baggage or port."""
+"""Find the session that a request names in its header, path, credential, host, baggage or port, and remove the name."""
 
 from __future__ import annotations
 

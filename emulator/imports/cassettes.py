@@ -155,12 +155,12 @@ Attached = Callable[[str], bytes]
 """Function from the name of a file that belongs to a HAR file to its content; empty if there is none."""
 
 
-def has_nothing(name: str) -> bytes:
+def attach_nothing(name: str) -> bytes:
     """Return no bytes, for HAR files that hold all bodies."""
     return b""
 
 
-def read_har(value: JSON, file: str, vendor: str, attached: Attached = has_nothing) -> ImportResult:
+def read_har(value: JSON, file: str, vendor: str, attached: Attached = attach_nothing) -> ImportResult:
     """Read a HAR file; of a stream it has the time of the first byte and of the last.
 
     Playwright puts bodies into files of their own (``_file``) unless ``content`` is ``embed``. Source: playwright,

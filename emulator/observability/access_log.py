@@ -1,4 +1,4 @@
-"""Access log and logging setup: one line per request on standard error, as text or JSON."""
+"""Set up logging, and write the access log: one line per request on standard error, as text or JSON."""
 
 import asyncio
 import json

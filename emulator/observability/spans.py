@@ -1,4 +1,4 @@
-"""OpenTelemetry spans, one per request, children of the client's trace; needs the extra ``otel``.
+"""Build OpenTelemetry spans, one per request, as children of the client's trace; needs the extra ``otel``.
 
 Sources: open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md; open-telemetry/semantic-conventions,
 docs/http/http-spans.md. Timestamps are real time under every clock of a scenario.

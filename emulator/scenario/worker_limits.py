@@ -1,4 +1,4 @@
-"""Reject scenarios with shared counters for several workers without a shared store."""
+"""Reject scenarios that several workers without a shared store cannot serve, as each would count requests alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage backends of :mod:`emulator.core.storage`, selected by URL scheme."""
+"""Open the store of a URL (``--state-url``): memory, Redis, or the hub of several workers."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import SplitResult, urlsplit

@@ -1,4 +1,4 @@
-"""Cells of a sweep: a class of calls, a fault, and a position of the fault."""
+"""Cells of a sweep, which are what it tries one by one: a class of calls, a fault, and a position of the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redact credentials in JSON documents, also in truncated or invalid ones."""
+"""Redact credentials in the text of JSON documents, also in truncated or invalid ones."""
 
 from __future__ import annotations
 

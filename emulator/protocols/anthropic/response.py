@@ -1,4 +1,4 @@
-"""Build a response of the Messages API, whole or as a stream.
+"""Build a response of Anthropic's Messages API, whole or as a stream, and its errors.
 
 Source: docs.anthropic.com, "Messages" and "Streaming Messages".
 """

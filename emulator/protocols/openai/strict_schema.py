@@ -1,4 +1,4 @@
-"""Validate the JSON Schemas of functions and strict output as OpenAI's models do.
+"""Validate the JSON Schemas of functions and strict output as OpenAI's models do, for Azure and Databricks.
 
 Sources: platform.openai.com, "Structured model outputs" (supported schemas); texts as issue threads of
 openai-python and litellm quote them, their order unverified.

@@ -1,4 +1,4 @@
-"""Types of the Redis client that the store uses, and the error handling of its commands."""
+"""Types of the Redis client (redis-py) that the store uses, and the error handling of its commands."""
 
 from __future__ import annotations
 

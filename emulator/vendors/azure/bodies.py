@@ -1,4 +1,4 @@
-"""Request models of ``/completions`` and ``/embeddings``, which take texts or token ids.
+"""Request models of ``/completions`` and ``/embeddings``, whose prompts and inputs are texts or token ids.
 
 Sources: Azure Machine Learning reference, Completions and Embeddings; Azure/azure-rest-api-specs,
 specification/ai/ModelInference.

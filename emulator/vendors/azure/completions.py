@@ -1,4 +1,7 @@
-"""``POST /completions``: text completion. Source: Azure Machine Learning reference, Completions."""
+"""``POST /completions``: parse a request, and render text completions.
+
+Source: Azure Machine Learning reference, Completions.
+"""
 
 from collections.abc import Iterator
 

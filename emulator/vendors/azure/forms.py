@@ -1,4 +1,4 @@
-"""Read multipart forms: of files, of sounds to transcribe, of images to edit."""
+"""Read multipart forms of requests that upload files, transcribe sounds or edit images."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""``POST /images/edits``: an image drawn anew from others, a mask and a prompt.
+"""``POST /images/edits``: parse a form of images, a mask and a prompt; the images of the answer are drawn anew.
 
 Sources: openai/openai-openapi, ``CreateImageEditRequest``; learn.microsoft.com, "dall-e" (Azure OpenAI, image edits);
 openai-node issue 1468, openai-ruby issue 147, go-openai issue 1012 (texts about files); OpenAI, "Images and vision"

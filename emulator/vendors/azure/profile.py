@@ -1,4 +1,4 @@
-"""Per-deployment configuration, derived once from settings and model traits."""
+"""``DeploymentProfile``: what no request changes of a deployment, computed once from settings and model traits."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Render the error responses of Databricks.
+"""Render the error responses of Databricks: status, ``error_code`` and text of each kind of error.
 
 Sources: github.com threads that quote real answers (named at each text), docs.databricks.com "Model Serving
 limits and regions", databricks-sdk error mapping. Texts without a source are marked unverified.

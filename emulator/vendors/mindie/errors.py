@@ -1,4 +1,4 @@
-"""Render MindIE's error responses.
+"""Render MindIE's error responses, and those of the Coordinator in front of its nodes.
 
 Source: MindIE-LLM, ``utils/http_rest_resource.cpp``, ``http_wrapper/http_server.cpp`` and
 ``http_wrapper/http_handler.cpp``; MindIE-Motor, ``RequestListener.cpp``. Error kinds the server does not

@@ -1,4 +1,4 @@
-"""Build the response headers of the server and of the Coordinator.
+"""Build the response headers of MindIE's server and of the Coordinator, the proxy in front of its nodes.
 
 Source: MindIE-LLM, ``utils/http_rest_resource.cpp`` and ``utils/random_generator.h``.
 """

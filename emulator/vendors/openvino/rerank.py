@@ -1,4 +1,4 @@
-"""Parse rerank requests and render documents in order of relevance.
+"""Parse ``/v3/rerank`` requests, and render documents in order of relevance.
 
 Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 """

@@ -1,4 +1,4 @@
-"""Validate the sampling fields, apply the engine's own checks, and build the sampling.
+"""Validate the sampling fields of text graphs, apply the engine's own checks, and build the sampling.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart, and openai_completions.hpp,
 createGenerationConfig; openvino.genai, src/cpp/src/generation_config.cpp, validate.

@@ -1,4 +1,4 @@
-"""Render TGI's error responses.
+"""Render TGI's error responses: status, ``error_type`` and text of each kind of error.
 
 Source: text-generation-inference, ``router/src/infer/mod.rs``, ``router/src/server.rs``; axum,
 ``src/extract/rejection.rs``. Error kinds the router does not have use its envelope under the common status;

@@ -57,10 +57,12 @@ def encode_sound(choice: Choice, form: AudioFormat) -> str:
 
 
 def name_sound(plan: Plan, index: int) -> str:
+    """Return the id of an audio answer."""
     return f"audio_{draw_hex(plan.key, 'audio', index)}"
 
 
 def expires(plan: Plan) -> int:
+    """Return ``expires_at`` of an audio answer, Unix seconds."""
     return int(plan.created) + _LIFETIME
 
 

@@ -1,4 +1,4 @@
-"""Build the parts that complete and streamed chat responses share."""
+"""Build the parts that complete and streamed chat responses share: ids, tool calls, filter results, usage."""
 
 from collections.abc import Sequence
 

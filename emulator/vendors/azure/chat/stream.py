@@ -1,4 +1,4 @@
-"""Stream chat responses as server-sent events.
+"""Stream chat responses as server-sent events, plain ones from a byte template.
 
 Source: Azure/azure-sdk-assets, recorded streams of serverless endpoints and of Azure OpenAI. Clients of this API
 read ``data: `` lines with one space and bare line feeds only, and nothing else between events.

@@ -1,4 +1,4 @@
-"""Render an error with the status, code and body of a profile."""
+"""Render an error as a response, or as the last event of a stream, in the format of the profile."""
 
 from collections.abc import Mapping
 

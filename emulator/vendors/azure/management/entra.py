@@ -1,4 +1,4 @@
-"""Entra ID: discovery documents and the client credentials flow.
+"""Microsoft Entra ID, for clients that fetch a token first: discovery documents and the client credentials flow.
 
 Source: learn.microsoft.com, "OpenID Connect on the Microsoft identity platform", "OAuth 2.0 client credentials flow".
 A client comes here by its authority, with instance discovery switched off.

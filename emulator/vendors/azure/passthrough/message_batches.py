@@ -1,4 +1,4 @@
-"""Batches of messages for Claude: jobs that end by the scenario's clock.
+"""Message batches of Claude (``/anthropic/v1/messages/batches``): jobs that end by the scenario's clock.
 
 The messages are answered when the batch is made, by the rules, limits and faults of all requests; their results appear
 when the batch has ended. Source: docs.anthropic.com, "Message Batches"; the package ``anthropic``,

@@ -1,4 +1,4 @@
-"""Parse ``input`` of the Responses API: the items of a conversation.
+"""Parse ``input`` of a Responses request, the items of a conversation, to messages.
 
 Source: openai-python, ``types/responses/response_input_item_param.py``.
 """

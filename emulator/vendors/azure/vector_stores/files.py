@@ -1,4 +1,4 @@
-"""``/vector_stores/{store}/files`` and ``/file_batches``.
+"""``/vector_stores/{store}/files`` and ``/file_batches``: attach files to a store, list, update and detach them.
 
 Source: openai/openai-openapi, "Vector store files", "Vector store file batches". Texts of refusals unverified.
 """

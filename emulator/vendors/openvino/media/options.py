@@ -1,4 +1,4 @@
-"""Parse image generation options from the members of a body or the fields of a form.
+"""Parse the options of image generation and edits from the members of a body or the fields of a form.
 
 Source: model_server, src/image_gen/imagegenutils.cpp.
 """

@@ -1,4 +1,4 @@
-"""Parse ``input``: a text, or the items of a conversation.
+"""Parse ``input`` of a Responses request: a text, or the items of a conversation.
 
 Source: model_server, src/llm/apis/openai_responses.cpp.
 """

@@ -1,4 +1,4 @@
-"""Tool calls as the model writes them: JSON around the arguments, which the router reads again.
+"""Write tool calls as the model does, JSON around the arguments, and read them as the router does.
 
 Source: text-generation-inference, ``router/src/chat.rs:11-58`` (Call, parse_output) and ``router/src/chat.rs:183-252``
 (ChatState.push).

@@ -1,4 +1,4 @@
-"""Render streaming responses of ``/`` and ``/generate_stream``.
+"""Render streaming responses of ``/`` and ``/generate_stream``: an event per token.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
