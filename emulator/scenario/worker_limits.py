@@ -32,6 +32,8 @@ def validate_for_workers(loaded: ParsedScenario, scenario: Scenario) -> None:
 def _find(scenario: Scenario) -> Iterator[Found]:
     for position in range(len(scenario.limits)):
         yield ("limits", position), "a limit counts the requests of all processes"
+    if scenario.budget is not None and scenario.budget.enforce:
+        yield ("budget", "enforce"), "a budget that is enforced counts the calls of all processes"
     yield from _find_load(scenario.latency, ("latency",))
     for position, rule in enumerate(scenario.rules):
         yield from _find_in_rule(rule, ("rules", position))

@@ -22,6 +22,8 @@ def find(text: str) -> list[str]:
         pytest.param("", [], id="nothing"),
         pytest.param("limits: [{unit: requests, amount: 1, window: 1s}]", ["limits[0]"], id="a limit"),
         pytest.param("limits: [{unit: concurrency, amount: 1}]", ["limits[0]"], id="places"),
+        pytest.param("budget: {output_tokens: 9, enforce: true}", ["budget.enforce"], id="a budget that is enforced"),
+        pytest.param("budget: {output_tokens: 9}", [], id="a budget that judges"),
         pytest.param("latency: {load: {capacity: 1}}", ["latency.load"], id="load"),
         pytest.param(
             "rules: [{name: a, latency: {load: {capacity: 1}}}]", ["rules[0].latency.load"], id="load of a rule"
