@@ -7,7 +7,7 @@ OpenAI API (openai/openai-python, microsoft/agent-framework issue 2203, ``input[
 from collections.abc import Sequence
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_object
 from emulator.protocols.openai.options import is_plain
 from emulator.protocols.shapes import OPENAI_SHAPES, Misfit, Path, format_path
 from emulator.vendors.azure.errors import refusals
@@ -56,7 +56,13 @@ def validate_chat(body: Object, parsed: ParsedRequest) -> None:
     validate_members("chat", {**body, "messages": []}, parsed)
     for position, message in enumerate(messages):
         if not is_plain(message):
-            validate_members("message", message, parsed, ("messages", position))
+            validate_members("message", _hide_null(message), parsed, ("messages", position))
+
+
+def _hide_null(message: JSON) -> JSON:
+    """Return a message with a text for a null content, which has an error of its own."""
+    is_null = isinstance(message, dict) and "content" in message and message["content"] is None
+    return {**as_object(message), "content": ""} if is_null else message
 
 
 def build_refusal(found: Misfit) -> EmulatedError:

@@ -98,7 +98,7 @@ def _list_claims(golden: Golden, original: Answer, folder: Folder | None) -> Ite
     rules = _Rules(golden)
     if rules.knows(golden.body, refused=refused):
         yield rules
-    for operation in folder.find(golden.vendor, golden.method, golden.target) if folder is not None else ():
+    for operation in folder.find(golden.vendor, golden.method, golden.described) if folder is not None else ():
         schema = operation.find_request()
         if schema is not None and (described := _Described(operation, schema)).knows(golden.body, refused=refused):
             yield described

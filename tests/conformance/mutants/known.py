@@ -60,4 +60,58 @@ KNOWN: Mapping[str, str] = {
     r"rules openvino .*: stream (dropped|renamed) refused": (
         f"{_TOGETHER} stream_options needs stream (model_server, openai_completions.cpp)"
     ),
+    # official descriptions
+    r"\S+ (azure|databricks|openvino) .*: [\w.\[\]]+ retyped null accepted": (
+        "description: null is absent (openai-python sends it, protobuf's JSON mapping, pydantic's Optional)"
+    ),
+    r"(openapi|openresponses|azure-openai-v1) .*/responses: (input|model) (dropped|retyped (list|null)) refused": (
+        "description: nothing is required since prompts have ids; without one the service demands both (recorded errors)"
+    ),
+    r"(openapi|openresponses|azure-inference-\S+) .*: tools\[\](\.function)?\.parameters\..* refused": (
+        "description: leaves the schema of parameters open, which the service validates (recorded errors)"
+    ),
+    r"openapi azure aoai .*: model dropped accepted": "the path names the deployment (Azure OpenAI REST API reference)",
+    r"openapi azure aoai .*: tools\[\] dropped refused": "description: has no least number (recorded error, empty array)",
+    r"azure-openai-2024-02-01 azure aoai .*: (foo|response_format) dropped accepted": (
+        "description: has no model, which the path names; clients send it (openai-python)"
+    ),
+    r"azure-openai-2024-02-01 azure aoai .*: model dropped refused": "the model refuses response_format, not the schema",
+    r"openresponses databricks .*: tools\[\] doubled refused": "names of functions are unique (Databricks REST reference)",
+    r"openresponses openvino .*: \w+ renamed accepted": "OpenVINO ignores what it does not know (openai_api_handler.cpp)",
+    r"azure-inference-\S+ azure .*: messages\[\]\.content (dropped|renamed|retyped \w+) refused": (
+        "description: holds the base of all messages alone; each role demands its content (recorded errors)"
+    ),
+    r"azure-inference-\S+ azure .*: (messages\[\]\.content|stream|temperature|tools|encoding_format) renamed refused": (
+        "description: leaves the body open for extra parameters, which the header does not admit here"
+    ),
+    r"azure-inference-\S+ azure .*: model (dropped|renamed) refused": "with several deployments a model is demanded, and no other name",
+    r"azure-inference-\S+ azure .*: temperature (dropped|retyped float) refused": (
+        "the golden's role is invalid as well, of which the description of the base has nothing"
+    ),
+    r"azure-inference-\S+ azure .*: tools\[\]\.function\.parameters renamed accepted": (
+        "members further down are ignored (azureml foundation-models, pydantic's default)"
+    ),
+    r"azure-inference-\S+ azure .*: input(\[\])? (dropped refused|retyped (str|int) accepted)": (
+        "description: texts alone; servers take one text and tokens, and demand one (Azure, Reference: Embeddings)"
+    ),
+    r"(gemini|aiplatform) databricks .*: contents(\[\])?(\.parts(\[\])?)? (dropped refused|retyped dict accepted)": (
+        "description: what is required is in words alone, and one message stands for a list of one (recorded errors)"
+    ),
+    r"(gemini|aiplatform) databricks .*: generationConfig\.temperature retyped int refused": (
+        "description: has the range in words, 0 to 2"
+    ),
+    r"kserve mindie .*": "MindIE takes one input and one output of token ids (single_req_triton_token_infer_interface.cpp)",
+    r"kserve openvino .*: inputs\[\].* refused": "the model's inputs: their number, size and type (model_server, kserve.md)",
+    r"kserve openvino .*: id renamed accepted": "OpenVINO ignores what it does not know (rest_parser.cpp)",
+    r"kserve-generate mindie .*: parameters.* (renamed|retyped null) accepted": (
+        "MindIE ignores what it does not know, and null is absent (parse_protocol.cpp)"
+    ),
+    r"tgi tgi \S+ .* doubled refused": "serde refuses a field twice",
+    r"tgi tgi \S+ .* (renamed|retyped null|dropped) accepted": (
+        "serde ignores unknown fields, and Option takes null (text-generation-inference, router/src/lib.rs)"
+    ),
+    r"tgi tgi \S+ .*: parameters retyped list accepted": "serde reads a struct from a list, too",
+    r"tgi tgi \S+ .*: parameters\.do_sample dropped refused": f"{_TOGETHER} best_of needs sampling (validation.rs)",
+    r"tgi tgi 0\.9\.4 .*: parameters\.top_n_tokens .* accepted": "the release has no such parameter",
+    r"tgi tgi 3 /v1/completions: prompt retyped str accepted": "description: a list alone; the router takes one text (lib.rs, Prompt)",
 }

@@ -13,7 +13,7 @@ import yaml
 from tests.conformance.mutants.mutate import Mutant, list_mutants
 from tests.conftest import running
 from tests.golden import read_request
-from tests.http_client import Answer, Running, read_answer
+from tests.http_client import OBSERVERS, Answer, Running, read_answer
 from tests.untyped_json import JSON
 
 _VENDORS = Path(__file__).parents[2] / "vendors"
@@ -41,6 +41,12 @@ class Golden:
     @property
     def path(self) -> str:
         return self.target.partition("?")[0]
+
+    @property
+    def described(self) -> str:
+        """The target by which official descriptions know it: the root speaks Azure OpenAI in its profile."""
+        is_root = self.profile == "aoai" and not self.path.startswith("/openai/")
+        return f"/openai/deployments/d{self.target}" if is_root else self.target
 
     def encode(self, body: str) -> bytes:
         """Return the request with another body."""
@@ -84,12 +90,15 @@ async def serve_profile(vendor: str, profile: str) -> AsyncIterator[Running]:
 
 async def exchange(running: Running, golden: Golden, bodies: Sequence[str]) -> list[Answer]:
     """Send a golden's request with each body over one connection, as far as the server keeps it."""
+    head = f"{golden.method} {golden.described} HTTP/1.1\r\n".encode()
     reader, writer = await running.connect(golden.vendor, limit=2**26)
     answers = []
     for body in bodies:
         writer.write(golden.encode(body))
         answer = await asyncio.wait_for(read_answer(reader), timeout=20)
         answers.append(answer)
+        for observe in OBSERVERS:
+            observe(golden.vendor, head, body.encode(), answer)
         if (answer.header("Connection") or "").lower() == "close":
             writer.close()
             reader, writer = await running.connect(golden.vendor, limit=2**26)

@@ -66,6 +66,7 @@ class Operation:
     """One operation of one description; ``label`` names the description's file."""
 
     label: str
+    vendor: str
     description: Description
     path: str
     value: JSON
@@ -74,7 +75,7 @@ class Operation:
         """Return the schema of an answer, or of each event of a stream, if the description has one."""
         whole = self.path.replace(":streamGenerate", ":generate")
         if whole != self.path:  # Gemini's streams are whole answers: an array, or one an event
-            each = Operation(self.label, self.description, whole, self.description.paths[whole]["post"])
+            each = Operation(self.label, self.vendor, self.description, whole, self.description.paths[whole]["post"])
             schema = each.find_answer(status, "application/json")
             is_array = media_type == "application/json" and status < 400
             return {"type": "array", "items": schema} if is_array else schema
@@ -124,7 +125,7 @@ class Folder:
                 for template in description.paths:
                     operations = description.paths[template]
                     if method in operations and matches(template, surface.prefix + path["route"]):
-                        yield Operation(name, description, template, operations[method])
+                        yield Operation(name, vendor, description, template, operations[method])
 
     def _list_names(self, surface: Surface, version: str) -> Iterator[str]:
         """Yield the descriptions of a surface; of dated ones the newest that the version includes, else the oldest."""

@@ -29,10 +29,8 @@ class Observer:
         method, target, *_ = head.decode("latin-1").split(" ")
         if method == "POST" and _MESSAGES.fullmatch(target) and answer.status == 200:
             self._collect("anthropic", target, compare_message, answer)
-        if not target.startswith("/"):
-            return
         kind = (answer.header("content-type") or "").partition(";")[0]
-        for operation in self.folder.find(vendor, method, target):
+        for operation in self.folder.find(vendor, method, target) if target.startswith("/") else ():
             schema = operation.find_answer(answer.status, kind)
             if schema is not None:
                 where = f"{method} {target} {body[:200]!r}"
@@ -45,17 +43,22 @@ class Observer:
         except ValueError:
             return  # a fault broke it
         for value in values:
-            if isinstance(value, dict | list):
+            if isinstance(value, dict | list) and not (streamed and _is_error(value)):
                 self.answers[label] += 1
                 for deviation in compare(value):
                     if not is_known(deviation):
                         self.found.setdefault(str(deviation), where)
 
 
+def _is_error(event: JSON) -> bool:
+    """Return whether an event is an error in place of one that descriptions have; Responses' own have a type."""
+    return isinstance(event, dict) and event.get("error") is not None and "type" not in event
+
+
 def _compare(operation: Operation, schema: JSON, status: int, value: JSON) -> list[Deviation]:
     """Compare with a schema that may have no name of its own."""
     name = schema["$ref"].rpartition("/")[2] if "$ref" in schema else f"{operation.path}:{status}"
-    label = "" if operation.label == "openapi" else f"{operation.label}/"
+    label = "" if operation.label == "openapi" else f"{operation.label} {operation.vendor} "
     found = operation.description.compare(name, value, schema)
     return [Deviation(f"{label}{name}", one.path, one.kind) for one in found]
 

@@ -21,7 +21,8 @@ def find_incomplete(messages: Sequence[ChatMessage], settings: AzureSettings) ->
     """Return the violations of messages that lack a field of their role."""
     errors: list[ErrorDetails] = []
     for position, message in enumerate(messages):
-        if message.content is None and message.role in _CONTENT_ROLES:
+        is_absent = message.null_is_absent or "content" not in message.model_fields_set
+        if message.content is None and is_absent and message.role in _CONTENT_ROLES:
             errors.append(_build_missing(position, "content", message))
         elif message.role == "tool" and message.tool_call_id is None and settings.require_tool_call_id:
             errors.append(_build_missing(position, "tool_call_id", message))

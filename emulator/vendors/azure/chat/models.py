@@ -161,6 +161,8 @@ def parse_content(value: JSON, parts: TypeAdapter[list[P]]) -> str | list[P] | N
 
 
 class ChatMessage(WireModel):
+    null_is_absent: ClassVar[bool] = True  # a null content is refused like an absent one
+
     role: Annotated[str, _RoleSchema]
     content: Annotated[Content, PlainValidator(_parse_content)] = None
     tool_calls: list[CalledTool] | None = None

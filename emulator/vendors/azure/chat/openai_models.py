@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -90,6 +90,8 @@ def _parse_content(value: JSON) -> Content:
 
 
 class OpenAIMessage(ChatMessage):
+    null_is_absent: ClassVar[bool] = False
+
     role: Annotated[str, _RoleSchema]
     name: Annotated[str, Field(pattern=r"^[^\s<|\\/>]+$")] | None = None
     tool_calls: list[Annotated[AnyCall, PlainValidator(parse_call)]] | None = None  # type: ignore[assignment]

@@ -22,6 +22,7 @@ _EXPECTED = {
     "list_type": "an array of objects",
     "model_attributes_type": "an object",
     "dict_type": "an object",
+    "model_type": "an object",
     "int_type": "an integer",
     "int_parsing": "an integer",
     "int_from_float": "an integer",
@@ -30,6 +31,16 @@ _EXPECTED = {
     "bool_type": "a boolean",
     "bool_parsing": "a boolean",
 }
+_UNIONS = {
+    ("content", "string_type"): "one of a string or array of objects",
+    ("input", "list_type"): "one of a string or array of input items",
+}
+"""Types of fields that take a text or a list, by name and by the kind that the first of them breaks.
+
+Source: errors of OpenAI's API in public threads, ``messages[0].content`` and ``input`` as objects.
+"""
+_LISTS = ("content", "input", "messages", "prompt", "stop")  # fields whose empty list is too short, not of another type
+_CHOICES = ("enum", "literal_error")
 _BOUNDS = {
     "greater_than_equal": ("below_min_value", "below minimum value", ">=", "ge"),
     "greater_than": ("below_min_value", "below minimum value", ">", "gt"),
@@ -71,7 +82,7 @@ def _build_error(message: str, param: str | None, code: str | None) -> Object:
 
 
 def _format_violation(fields: ErrorFields) -> Object:
-    violation = fields.violation
+    violation = fields.nearest
     param = _format_path(violation.loc)
     if not param:
         return _build_error(_NOT_JSON, None, None)
@@ -94,19 +105,23 @@ def _format_kind(violation: Violation, param: str) -> Object:
     kind, value = violation.kind, violation.value
     if kind == "missing":
         return _build_error(f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
-    if isinstance(value, list) and not value:
+    name = param.rpartition(".")[2]
+    is_typed = kind in _EXPECTED or kind in _CHOICES
+    if isinstance(value, list) and not value and (name in _LISTS or not is_typed):
         expected = "Expected an array with minimum length 1, but got an empty array instead."
         return _build_error(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
     if kind in _EXPECTED:
-        message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {format_type(value)} instead."
+        wanted = _EXPECTED[kind] if isinstance(value, list) else _UNIONS.get((name, kind), _EXPECTED[kind])
+        message = f"Invalid type for '{param}': expected {wanted}, but got {format_type(value)} instead."
         return _build_error(message, param, "invalid_type")
     if kind in _BOUNDS:
         return _format_bound(violation, param)
-    if kind in ("enum", "literal_error"):
+    if kind in _CHOICES:
         expected = as_text(violation.context["expected"])
         if isinstance(value, str):
             message = f"Invalid value: '{value}'. Supported values are: {_list_names(expected)}."
             return _build_error(message, param, "invalid_value")
+        expected = expected.replace(", and ", " or ")
         names = f"{'one of ' if ' or ' in expected else ''}{_list_names(expected, 'or')}"
         message = f"Invalid type for '{param}': expected {names}, but got {format_type(value)} instead."
         return _build_error(message, param, "invalid_type")

@@ -89,6 +89,17 @@ class ErrorFields:
         return reason_phrase(self.status)
 
     @property
+    def nearest(self) -> Violation:
+        """The first violation, but of a list that is no text that of its item, where both have the same place."""
+        first = self.violation
+        for error in as_array(self.details.get("errors", []))[1:]:
+            other = _parse_violation(as_object(error))
+            is_item = len(other.loc) > len(first.loc) and [*other.loc[: len(first.loc) - 1]] == [*first.loc[:-1]]
+            if isinstance(first.value, list) and first.loc[-1] == "str" and is_item:
+                return other
+        return first
+
+    @property
     def violation(self) -> Violation:
         """The first violation; if there is none, one built from the parameter's name and its value in the request."""
         details = self.details

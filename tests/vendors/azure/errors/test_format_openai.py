@@ -97,10 +97,10 @@ def test_gateways_distinguish_wrong_key_from_wrong_token(profile: str) -> None:
         ),
         pytest.param(
             {"stop": [1]},
-            "Invalid type for 'stop': expected a string, but got an array instead.",
-            "stop",
+            "Invalid type for 'stop[0]': expected a string, but got an integer instead.",
+            "stop[0]",
             "invalid_type",
-            id="neither of two types",
+            id="an item of another type",
         ),
         pytest.param(
             {"messages": [{"role": "user", "content": []}]},

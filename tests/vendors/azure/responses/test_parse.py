@@ -104,7 +104,7 @@ def test_routes_and_models(target: str, model: str, status: int) -> None:
         pytest.param({"foo": 1}, "Unknown parameter: 'foo'.", "foo", "unknown_parameter", id="unknown"),
         pytest.param(
             {"input": None},
-            "Invalid type for 'input': expected an array of objects, but got null instead.",
+            "Invalid type for 'input': expected one of a string or array of input items, but got null instead.",
             "input",
             "invalid_type",
             id="null",
