@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from emulator import __version__
+from emulator.cli.choices import FORMATS, MODES, SHELLS, VENDOR_NAMES
 from emulator.cli.help import HelpFormatter, format_examples
-from emulator.cli.names import FORMATS, MODES, SHELLS, VENDOR_NAMES
 from emulator.cli.workflow import break_commands
 from emulator.core.text import escape
 from emulator.settings import (
@@ -672,7 +672,7 @@ def _find_url(options: argparse.Namespace, settings: Settings) -> str:
 def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.sweep import Outputs, parse_shard, run_sweep
     from emulator.core.units import parse_duration
-    from emulator.sweep.run import Options
+    from emulator.sweep.run import SweepOptions
 
     try:
         hang_after = None if options.hang_after is None else parse_duration(options.hang_after)
@@ -683,7 +683,7 @@ def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
         for name in ("json", "junit", "sarif", "html", "failures")
     }
     watch, earlier, base = (tuple(map(Path, texts)) for texts in (options.watched, options.earlier, options.base))
-    how = Options(
+    how = SweepOptions(
         vendors=options.vendor or VENDOR_NAMES[:1],
         jobs=options.jobs,
         clock=options.clock,

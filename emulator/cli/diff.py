@@ -21,7 +21,7 @@ from emulator.core.terminal import wants_colour
 from emulator.core.text import escape
 from emulator.handler.replay import Resolver
 from emulator.recording.canonical import PARTS
-from emulator.recording.compare import Comparison, build_overlay, compare, format_table, to_json
+from emulator.recording.compare import RecordingComparison, build_overlay, compare, format_table, to_json
 from emulator.recording.exchange import Exchange, ExchangeError, load_folder
 from emulator.recording.folder import ExchangeFolder
 from emulator.recording.relay import Relay, select_headers
@@ -125,7 +125,7 @@ async def _send(client: aiohttp.ClientSession, url: str, exchange: Exchange) -> 
         return  # how it ended is recorded
 
 
-def _write_overlay(comparison: Comparison, file: Path, vendor: str) -> None:
+def _write_overlay(comparison: RecordingComparison, file: Path, vendor: str) -> None:
     """Write accepted drift as a scenario; print what no rule expresses."""
     rules, left = build_overlay(comparison, vendor)
     lines = ["version: 1", "rules:" if rules else "rules: []", *(f"  - {dump_text(dict(rule))}" for rule in rules)]

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from emulator.cli.choices import VENDOR_NAMES
 from emulator.cli.files import read_port_file
-from emulator.cli.names import VENDOR_NAMES
 from emulator.cli.quoting import quote
 from emulator.settings import Settings, SettingsError, find_visible_host
 from emulator.vendors import environment_of

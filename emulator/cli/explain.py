@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from multidict import CIMultiDict
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from emulator.cli.choices import VENDOR_NAMES
 from emulator.cli.encoding import parse_json_text
 from emulator.cli.files import require_readable
-from emulator.cli.names import VENDOR_NAMES
 from emulator.core.http import Request
 from emulator.core.json import JSON, dump_json
 from emulator.core.os_errors import explain_file

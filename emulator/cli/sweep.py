@@ -18,7 +18,7 @@ from emulator.settings import SettingsError
 from emulator.sweep.cells import Cell
 from emulator.sweep.command import Command
 from emulator.sweep.earlier import (
-    Report,
+    SweepReport,
     hash_files,
     join_reports,
     list_changed,
@@ -27,9 +27,9 @@ from emulator.sweep.earlier import (
     read_at,
 )
 from emulator.sweep.page import write_page
-from emulator.sweep.plan import SURVIVED, Key, Plan
+from emulator.sweep.plan import SURVIVED, Key, SweepPlan
 from emulator.sweep.report import write_json, write_junit, write_markdown, write_sarif, write_scenarios
-from emulator.sweep.run import Baseline, Options, Row, Sweep, SweepError
+from emulator.sweep.run import Baseline, Row, Sweep, SweepError, SweepOptions
 
 _SHOWN = 3  # names of changed files
 _BAR = 24  # characters
@@ -68,7 +68,7 @@ class _Session:
 
     words: Sequence[str]
     outputs: Outputs
-    before: Report
+    before: SweepReport
     files: str
     began: float
     rows: dict[Key, Row] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class _Session:
             return
         rows = {**self.before.rows, **self.rows}  # of other shards too
         found = {key: rows[key] for key in self.wanted if key in rows}
-        report = Report(found, self.calls, self.words, self.files, len(found) == len(self.wanted))
+        report = SweepReport(found, self.calls, self.words, self.files, len(found) == len(self.wanted))
         _write(self.outputs.json, write_json(report))
 
     def write(self) -> None:
@@ -138,7 +138,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-def run_sweep(words: Sequence[str], options: Options, outputs: Outputs) -> int:
+def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs) -> int:
     """Print the table; return 1 if a cell was not survived, 2 if there is nothing to sweep, 130 after Ctrl-C."""
     from emulator import start
 
@@ -170,17 +170,17 @@ def run_sweep(words: Sequence[str], options: Options, outputs: Outputs) -> int:
 def _sweep(sweep: Sweep, session: _Session) -> None:
     baseline: Baseline = sweep.run_baseline()
     session.calls = {call.name: call.digest for call in baseline.classes}
-    plan: Plan = sweep.plan(baseline)
+    plan: SweepPlan = sweep.plan(baseline)
     session.wanted = [cell.key for cell in plan.cells]
     session.began = time.monotonic()
     sweep.run(baseline, plan, session.find_earlier)
 
 
-def _read_earlier(words: Sequence[str], outputs: Outputs, watched: Sequence[Path], files: str) -> Report:
+def _read_earlier(words: Sequence[str], outputs: Outputs, watched: Sequence[Path], files: str) -> SweepReport:
     """Return the outcomes to take over: those of a sweep that was ended early, of ``--from``, or since a revision."""
     if outputs.since is not None:
         return _read_since(outputs, watched)
-    found: list[Report] = []
+    found: list[SweepReport] = []
     for file in (*outputs.earlier, *([outputs.json] if outputs.json is not None and outputs.json.exists() else [])):
         report = _parse(file)
         is_same = (report.files, tuple(report.command)) == (files, tuple(words))
@@ -191,7 +191,7 @@ def _read_earlier(words: Sequence[str], outputs: Outputs, watched: Sequence[Path
     return join_reports(found)
 
 
-def _read_since(outputs: Outputs, watched: Sequence[Path]) -> Report:
+def _read_since(outputs: Outputs, watched: Sequence[Path]) -> SweepReport:
     revision, file = outputs.since or "", outputs.json
     if file is None:
         raise SettingsError("--since needs --json FILE, the report of the sweep at that revision")
@@ -202,15 +202,15 @@ def _read_since(outputs: Outputs, watched: Sequence[Path]) -> Report:
     if changed:
         names = ", ".join(changed[:_SHOWN]) + (", …" if len(changed) > _SHOWN else "")
         print(f"sweep: {len(changed)} files changed since {revision} ({names}); all cells are run", file=sys.stderr)
-        return Report()
+        return SweepReport()
     text = read_at(revision, file, Path())
     if text is None and not file.exists():
         print(f"sweep: there is no {file} of {revision}; all cells are run", file=sys.stderr)
-        return Report()
+        return SweepReport()
     return _parse(file, text)
 
 
-def _parse(file: Path, text: bytes | None = None) -> Report:
+def _parse(file: Path, text: bytes | None = None) -> SweepReport:
     """Parse a report, by default as the file has it."""
     try:
         return parse_report(file.read_bytes() if text is None else text, str(file))

@@ -18,8 +18,8 @@ from emulator.runtime.active import ActiveScenario
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.expect import ExpectedConduct
 from emulator.scenario.models import Scenario
-from emulator.verdicts.calls import Call, Content, History, build_history
-from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
+from emulator.verdicts.calls import Call, CallContent, CallHistory, build_history
+from emulator.verdicts.judge import RULE_NAMES, Judgement, judge
 from emulator.verdicts.rules import Budget, Expectations
 from emulator.verdicts.usage import add_up
 
@@ -51,7 +51,7 @@ async def find_usage(runtime: Runtime, session: str | None) -> models.Usage:
     )
 
 
-async def read_history(runtime: Runtime, session: str | None) -> History:
+async def read_history(runtime: Runtime, session: str | None) -> CallHistory:
     """Return the calls of a session, or of all, and which are attempts of the same request."""
     clock = runtime.for_session(session or "").emulator.clock
     return build_history(await read_calls(runtime, session), follows_clock=isinstance(clock, RealClock))
@@ -158,12 +158,12 @@ class _Reader:
     def __init__(self, entry: JournalEntry) -> None:
         self._entry = entry
 
-    def __call__(self) -> Content:
+    def __call__(self) -> CallContent:
         payload = self._entry.payload
         if payload is None:
-            return Content()
+            return CallContent()
         request = payload.request
-        return Content(
+        return CallContent(
             sent={name.lower(): str(value) for name, value in request.headers.items()},
             received={name.lower(): value for name, value in payload.headers},
             body=_parse(request.body, cut=payload.request_cut),
@@ -191,7 +191,7 @@ def _list_open(runtime: Runtime, session: str | None) -> Iterator[RequestContext
 def _read_open(runtime: Runtime, context: RequestContext, now: float) -> Call:
     request, sent = context.request, context.sent
     attempts = runtime.journal.find_attempts(request.session, context.fingerprint)
-    content = Content({name.lower(): str(value) for name, value in request.headers.items()})
+    content = CallContent({name.lower(): str(value) for name, value in request.headers.items()})
     return Call(
         id=request.key.hex(),
         number=0,
@@ -210,7 +210,7 @@ def _read_open(runtime: Runtime, context: RequestContext, now: float) -> Call:
     )
 
 
-def _show(verdict: Verdict) -> models.Verdict:
+def _show(verdict: Judgement) -> models.Verdict:
     rules = [
         models.RuleKept(rule=row.rule, kept=row.kept, why=row.why)
         if row.kept is None

@@ -203,7 +203,7 @@ S = TypeVar("S", bound=VendorSettings)
 H = TypeVar("H")
 
 
-class Outcome(NamedTuple):
+class RequestOutcome(NamedTuple):
     """How requests ended.
 
     Fields:
@@ -232,7 +232,7 @@ class Metrics(Protocol):
         ``details``, for ``requests`` and the status classes ``4xx`` and ``5xx``.
         """
 
-    def outcomes(self) -> Mapping[Outcome, int]:
+    def outcomes(self) -> Mapping[RequestOutcome, int]:
         """Return the number of requests by outcome."""
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:

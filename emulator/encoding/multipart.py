@@ -19,7 +19,7 @@ _TYPE = re.compile(r"^content-type:[ \t]*([^\s;]+)", re.IGNORECASE | re.MULTILIN
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """One part of a form.
 
     Fields:
@@ -37,7 +37,7 @@ class Field:
 class Form:
     """Parts of a form in order."""
 
-    fields: Sequence[Field]
+    fields: Sequence[FormField]
 
     def text(self, name: str) -> str:
         """Return the text of the last field of that name; empty if there is none."""
@@ -68,7 +68,7 @@ def parse_form(content_type: str, body: bytes) -> Form:
     return Form(tuple([field for part in parts if (field := _parse_part(part)) is not None]))
 
 
-def _parse_part(part: bytes) -> Field | None:
+def _parse_part(part: bytes) -> FormField | None:
     """Parse a part after its boundary; ``None`` at the end of the form."""
     head, found, content = part.partition(b"\r\n\r\n")
     lines = head.decode("utf-8", "replace")
@@ -76,4 +76,4 @@ def _parse_part(part: bytes) -> Field | None:
     if not found or part.startswith(b"--") or name is None:
         return None
     filename, kind = _FILE.search(lines), _TYPE.search(lines)
-    return Field(name[1], content, filename[1] if filename else None, kind[1].lower() if kind else "")
+    return FormField(name[1], content, filename[1] if filename else None, kind[1].lower() if kind else "")

@@ -19,14 +19,14 @@ def format_values(kind: str, name: str, series: Iterable[tuple[Labels, float]], 
         yield f"{name}{_format_labels(labels)} {_format_number(value)}"
 
 
-class Weighted(NamedTuple):
+class WeightedSamples(NamedTuple):
     """Samples of a histogram that stand for several each."""
 
     samples: Sequence[float]
     counts: Sequence[int]
 
 
-Samples = Iterable[float] | Weighted
+Samples = Iterable[float] | WeightedSamples
 
 
 def format_histogram(
@@ -37,7 +37,11 @@ def format_histogram(
     for labels, samples in series:
         counts = [0] * (len(bounds) + 1)
         total = 0.0
-        rows = zip(*samples, strict=True) if isinstance(samples, Weighted) else zip(samples, repeat(1), strict=False)
+        rows = (
+            zip(*samples, strict=True)
+            if isinstance(samples, WeightedSamples)
+            else zip(samples, repeat(1), strict=False)
+        )
         for sample, times in rows:
             counts[bisect_left(bounds, sample)] += times
             total += sample * times

@@ -25,7 +25,7 @@ _MAX_ERROR = 0.05  # of a held-out quantile, past which no family fits
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class FittedFamily:
     """Estimated distribution.
 
     Fields:
@@ -53,7 +53,7 @@ class Fit:
         rejected: criterion of the other families by name.
     """
 
-    chosen: Family
+    chosen: FittedFamily
     count: int
     ks: float
     quantiles: tuple[tuple[float, float, float], ...]
@@ -170,7 +170,7 @@ def fit_times(samples: Samples) -> Fit:
     return fit
 
 
-def _check(chosen: Family, held_out: Samples, families: Sequence[Family], count: int) -> Fit:
+def _check(chosen: FittedFamily, held_out: Samples, families: Sequence[FittedFamily], count: int) -> Fit:
     quantiles = tuple((q, float(np.quantile(held_out, q)), float(chosen.ppf(q))) for q in _QUANTILES)
     steps = np.arange(1, len(held_out) + 1) / len(held_out)
     ks = float(np.max(np.abs(chosen.cdf(held_out) - steps)))
@@ -183,10 +183,10 @@ def _check(chosen: Family, held_out: Samples, families: Sequence[Family], count:
 
 def _build(
     name: str, parameters: Mapping[str, float], times: str, law: stats.rv_continuous, samples: Samples
-) -> Family:
+) -> FittedFamily:
     likelihood = float(np.sum(law.logpdf(samples)))
     bic = len(parameters) * log(len(samples)) - 2 * likelihood
-    return Family(
+    return FittedFamily(
         name,
         parameters,
         frozenset(times.split()),
@@ -196,11 +196,11 @@ def _build(
     )
 
 
-def _estimate_constant(samples: Samples) -> Family | None:
+def _estimate_constant(samples: Samples) -> FittedFamily | None:
     mean = float(np.mean(samples))
     if float(np.ptp(samples)) > _CONSTANT * mean:
         return None
-    return Family(
+    return FittedFamily(
         "constant",
         {"value": mean},
         frozenset({"value"}),
@@ -210,7 +210,7 @@ def _estimate_constant(samples: Samples) -> Family | None:
     )
 
 
-def _estimate_uniform(samples: Samples) -> Family | None:
+def _estimate_uniform(samples: Samples) -> FittedFamily | None:
     low, width = stats.uniform.fit(samples)
     if width <= 0:
         return None
@@ -218,7 +218,7 @@ def _estimate_uniform(samples: Samples) -> Family | None:
     return _build("uniform", parameters, "low high", stats.uniform(low, width), samples)
 
 
-def _estimate_normal(samples: Samples) -> Family | None:
+def _estimate_normal(samples: Samples) -> FittedFamily | None:
     mean, stddev = stats.norm.fit(samples)
     if stddev <= 0:
         return None
@@ -226,7 +226,7 @@ def _estimate_normal(samples: Samples) -> Family | None:
     return _build("normal", parameters, "mean stddev", stats.norm(mean, stddev), samples)
 
 
-def _estimate_lognormal(samples: Samples) -> Family | None:
+def _estimate_lognormal(samples: Samples) -> FittedFamily | None:
     mu, sigma = stats.norm.fit(np.log(samples))
     if sigma <= 0:
         return None
@@ -234,7 +234,7 @@ def _estimate_lognormal(samples: Samples) -> Family | None:
     return _build("lognormal", parameters, "median", stats.lognorm(sigma, scale=exp(mu)), samples)
 
 
-def _estimate_gamma(samples: Samples) -> Family | None:
+def _estimate_gamma(samples: Samples) -> FittedFamily | None:
     if float(np.ptp(samples)) <= 0:
         return None
     shape, _, scale = stats.gamma.fit(samples, floc=0)
@@ -242,7 +242,7 @@ def _estimate_gamma(samples: Samples) -> Family | None:
     return _build("gamma", parameters, "mean", stats.gamma(shape, scale=scale), samples)
 
 
-def _estimate_pareto(samples: Samples) -> Family | None:
+def _estimate_pareto(samples: Samples) -> FittedFamily | None:
     minimum = float(samples.min())
     spread = float(np.sum(np.log(samples / minimum)))
     if spread <= 0:
@@ -252,10 +252,10 @@ def _estimate_pareto(samples: Samples) -> Family | None:
     return _build("pareto", parameters, "minimum", stats.pareto(alpha, scale=scale), samples)
 
 
-def _estimate_empirical(samples: Samples) -> Family:
+def _estimate_empirical(samples: Samples) -> FittedFamily:
     parameters = {f"p{share:g}": float(np.quantile(samples, share / 100)) for share in _EMPIRICAL}
     shares, values = np.array(_EMPIRICAL) / 100, np.array(list(parameters.values()))
-    return Family(
+    return FittedFamily(
         "empirical",
         parameters,
         frozenset(parameters),

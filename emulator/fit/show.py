@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from emulator.fit.estimate import Family, Fit, LatencyFit
+from emulator.fit.estimate import Fit, FittedFamily, LatencyFit
 
 _WIDTH, _HEIGHT, _MARGIN = 420, 260, 40
 _POINTS = 200
@@ -26,7 +26,7 @@ def _round(number: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _format_family(family: Family) -> str:
+def _format_family(family: FittedFamily) -> str:
     values = {
         name: format_seconds(max(0.0, value)) if name in family.times else _round(value)
         for name, value in family.parameters.items()

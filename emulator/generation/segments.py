@@ -12,8 +12,8 @@ from emulator.core.plan import Breakage, FinishReason, SegmentKind
 from emulator.core.requests import ANY_OBJECT, ChatRequest, CompletionRequest, Sampling
 from emulator.core.rng import derive_key
 from emulator.core.vendor import Tokenizer
-from emulator.generation.budget import load
 from emulator.generation.language import detect_language
+from emulator.generation.step_budget import load
 from emulator.generation.text import generate_text
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from emulator.core.rng import derive_key, prepare_key
 from emulator.core.storage import ATTEMPTS, LocalState, State
 from emulator.core.vendor import InferenceCall, Parsed
 from emulator.faults import find_breakage
-from emulator.generation.budget import TooLong, Unsatisfiable, quick
 from emulator.generation.generate import Content, ContentCache, generate
 from emulator.generation.segments import GENERATED, FixedReply
+from emulator.generation.step_budget import TooLong, Unsatisfiable, quick
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.handler.budget import open_budget
 from emulator.latency import Latency

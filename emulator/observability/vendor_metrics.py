@@ -13,7 +13,7 @@ from math import nan
 from typing import Protocol
 
 from emulator.core.requests import ChatRequest, EmbeddingRequest
-from emulator.core.vendor import InferenceCall, Outcome
+from emulator.core.vendor import InferenceCall, RequestOutcome
 from emulator.observability.totals import OTHER, CountedCall, MetricTotals
 
 _MAX_SESSIONS = 1000  # with totals of their own; the least recently used is evicted
@@ -151,7 +151,7 @@ class VendorMetrics:
         self._working: Counter[str] = Counter()
         self._generating: Counter[str] = Counter()
         self._prompts = 0
-        self._outcomes: Counter[Outcome] = Counter()
+        self._outcomes: Counter[RequestOutcome] = Counter()
         self._joined = 0
         self._limits = array("q")
         self.running = 0
@@ -180,7 +180,7 @@ class VendorMetrics:
     def _count(self, calls: Sequence[AnsweredCall]) -> None:
         first, many = calls[0], len(calls)
         begun = first.deployment is not None
-        outcome = Outcome(first.path, _find_failure(first), first.status, begun, first.reason)
+        outcome = RequestOutcome(first.path, _find_failure(first), first.status, begun, first.reason)
         if outcome in self._outcomes or len(self._outcomes) < _MAX_OUTCOMES:
             self._outcomes[outcome] += many
         deployment, served, status = first.deployment, first.served, first.status
@@ -250,7 +250,7 @@ class VendorMetrics:
         }
         return totals.get(name, 0)
 
-    def outcomes(self) -> Mapping[Outcome, int]:
+    def outcomes(self) -> Mapping[RequestOutcome, int]:
         self.catch_up()
         return self._outcomes
 

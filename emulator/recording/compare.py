@@ -45,7 +45,7 @@ class Drift:
 
 
 @dataclass(slots=True)
-class Comparison:
+class RecordingComparison:
     """Result of a comparison.
 
     Fields:
@@ -66,9 +66,9 @@ class Comparison:
         return 2 if not self.compared else int(bool(self.drift))
 
 
-def compare(first: Iterable[RecordedExchange], second: Iterable[RecordedExchange]) -> Comparison:
+def compare(first: Iterable[RecordedExchange], second: Iterable[RecordedExchange]) -> RecordingComparison:
     """Compare calls with equal requests, in the order of their recording."""
-    result = Comparison()
+    result = RecordingComparison()
     named: dict[tuple[str, ...], Drift] = {}
     others: dict[str, list[RecordedExchange]] = {}
     for recorded in second:
@@ -320,7 +320,7 @@ def _name_role(event: bytes) -> str:
 # Results
 
 
-def format_table(comparison: Comparison, *, colour: bool = False) -> Iterator[str]:
+def format_table(comparison: RecordingComparison, *, colour: bool = False) -> Iterator[str]:
     """Yield the lines of a readable table, by operation."""
     shades = {"gone": "31", "added": "32"}
     by_operation: dict[str, list[tuple[Drift, int]]] = {}
@@ -341,7 +341,7 @@ def format_table(comparison: Comparison, *, colour: bool = False) -> Iterator[st
     yield f"{comparison.compared} pairs of calls compared, {differences} differences, {unpaired} unpaired"
 
 
-def to_json(comparison: Comparison) -> Mapping[str, JSON]:
+def to_json(comparison: RecordingComparison) -> Mapping[str, JSON]:
     """Return a comparison as JSON."""
     rows: list[JSON] = [
         {
@@ -357,7 +357,7 @@ def to_json(comparison: Comparison) -> Mapping[str, JSON]:
     return {"compared": comparison.compared, "drift": rows, "unpaired": list(comparison.unpaired)}
 
 
-def build_overlay(comparison: Comparison, vendor: str) -> tuple[list[dict[str, JSON]], list[str]]:
+def build_overlay(comparison: RecordingComparison, vendor: str) -> tuple[list[dict[str, JSON]], list[str]]:
     """Return rules that make the second recording's vendor like the first's, and the drift that no rule expresses.
 
     The emulator is the second. A field that only it has is dropped; one that only the first has is added if its value
@@ -382,11 +382,11 @@ def build_overlay(comparison: Comparison, vendor: str) -> tuple[list[dict[str, J
     return [_build_rule(operation, vendor, found) for operation, found in faults.items()], left
 
 
-def _list_roles(comparison: Comparison, operation: str) -> list[tuple[_Shape, _Shape]]:
+def _list_roles(comparison: RecordingComparison, operation: str) -> list[tuple[_Shape, _Shape]]:
     return [both for (name, _), both in comparison.shapes.items() if name == operation]
 
 
-def _explain_refusal(comparison: Comparison, drift: Drift, path: str) -> str:
+def _explain_refusal(comparison: RecordingComparison, drift: Drift, path: str) -> str:
     """Return why no rule expresses a difference; empty if one does."""
     if drift.kind not in ("added", "gone", "type", "value", "error text") or drift.place.startswith("header "):
         return "a rule changes the fields of a body alone"
@@ -412,7 +412,7 @@ def _explain_value(roles: Sequence[tuple[_Shape, _Shape]], path: str) -> str:
     return ""
 
 
-def _build_addition(comparison: Comparison, operation: str, path: str) -> JSON:
+def _build_addition(comparison: RecordingComparison, operation: str, path: str) -> JSON:
     values = [value for mine, _ in _list_roles(comparison, operation) for value in mine.samples.get(path, {}).values()]
     parent, _, name = path.rpartition(".")
     return {"type": "extra_fields", "fields": {name: values[0]}, "at": parent.replace("[]", "") or "."}

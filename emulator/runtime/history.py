@@ -11,7 +11,7 @@ _LENGTH = 300.0  # seconds
 _MAX_SAMPLES = 1200
 
 
-class Load(NamedTuple):
+class LoadSample(NamedTuple):
     """Load at one moment: open responses, busy and queued slots, requests so far, p99 lateness in seconds."""
 
     open: int
@@ -24,10 +24,10 @@ class Load(NamedTuple):
 class LoadHistory:
     """Loads of the last five minutes with their wall-clock times; ``measure``: returns the load of now."""
 
-    def __init__(self, measure: Callable[[], Load], now: Callable[[], float] = time.time) -> None:
+    def __init__(self, measure: Callable[[], LoadSample], now: Callable[[], float] = time.time) -> None:
         self._measure = measure
         self._now = now
-        self.samples: deque[tuple[float, Load]] = deque(maxlen=_MAX_SAMPLES)
+        self.samples: deque[tuple[float, LoadSample]] = deque(maxlen=_MAX_SAMPLES)
 
     def sample(self) -> None:
         """Add a sample, and drop those that are too old."""

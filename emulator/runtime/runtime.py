@@ -26,7 +26,7 @@ from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import NOW, Activation, ActiveScenario
 from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
-from emulator.runtime.history import Load, LoadHistory
+from emulator.runtime.history import LoadHistory, LoadSample
 from emulator.runtime.services import adding_vendor_mistakes
 from emulator.runtime.sessions import IDLE, Session, Sessions, estimate_size, require_capacity
 from emulator.runtime.validation import Finding, validate_scenario
@@ -188,11 +188,11 @@ class Runtime:
         """Return the active scenarios: the server's, and those of sessions with their own."""
         return [self.active, *(session.active for session in self.sessions if session.active is not None)]
 
-    def measure_load(self) -> Load:
+    def measure_load(self) -> LoadSample:
         """Return the load of this process."""
         busy = [row for active in self.active_scenarios for row in active.emulator.busy]
         metrics = self.metrics.values()
-        return Load(
+        return LoadSample(
             open=sum(each.in_flight() for each in metrics),
             running=sum(running for _, running, _ in busy),
             queued=sum(queued for _, _, queued in busy),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from emulator.scenario.regex_syntax import CharSet, Node, error, parse
+from emulator.scenario.regex_syntax import CharSet, ExpressionNode, error, parse
 
 __all__ = ["Options", "compile", "error"]
 
@@ -43,7 +43,7 @@ class _Instruction:
 class Program:
     """Instructions of an expression, run in parallel; the one after the last accepts."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ExpressionNode) -> None:
         self.code: list[_Instruction] = []
         self._compile(node)
         self.end = len(self.code)
@@ -53,7 +53,7 @@ class Program:
         self.code.append(instruction)
         return len(self.code) - 1
 
-    def _compile(self, node: Node) -> None:
+    def _compile(self, node: ExpressionNode) -> None:
         if node.kind == "set":
             self._emit(_Instruction(chars=node.chars))
         elif node.kind == "assert":
@@ -70,7 +70,7 @@ class Program:
             self._compile(node.parts[0])
             self._emit(_Instruction(save=(node.name, False)))
 
-    def _compile_choice(self, node: Node) -> None:
+    def _compile_choice(self, node: ExpressionNode) -> None:
         fork = self._emit(_Instruction())
         starts, ends = [], []
         for part in node.parts:
@@ -81,7 +81,7 @@ class Program:
         for end in ends:
             self.code[end].targets = (len(self.code),)
 
-    def _compile_repeat(self, node: Node) -> None:
+    def _compile_repeat(self, node: ExpressionNode) -> None:
         for _ in range(node.low):
             self._compile(node.parts[0])
         if node.high is None:
@@ -130,7 +130,7 @@ class Match:
 class Compiled:
     """Compiled expression; ``programsize``: its instructions as RE2 counts them, about."""
 
-    def __init__(self, node: Node, *, captures: bool) -> None:
+    def __init__(self, node: ExpressionNode, *, captures: bool) -> None:
         self._program = Program(node)
         self._captures = captures
         self.programsize = max(node.size + 4, len(self._program.code))

@@ -101,11 +101,11 @@ Kind = Literal["set", "sequence", "choice", "repeat", "group", "assert"]
 
 
 @dataclass(slots=True)
-class Node:
+class ExpressionNode:
     """Part of an expression; ``times``: nested repeats multiplied; ``size``: its instructions in RE2."""
 
     kind: Kind
-    parts: list[Node] = field(default_factory=list)
+    parts: list[ExpressionNode] = field(default_factory=list)
     chars: CharSet | None = None
     name: str = ""
     low: int = 0
@@ -121,8 +121,8 @@ class _Level:
 
     flags: frozenset[str]
     name: str | None
-    options: list[Node] = field(default_factory=list)
-    parts: list[Node] = field(default_factory=list)
+    options: list[ExpressionNode] = field(default_factory=list)
+    parts: list[ExpressionNode] = field(default_factory=list)
 
 
 class _Parser:
@@ -136,7 +136,7 @@ class _Parser:
         self._repeated = -1  # end of the last repeat operator, which another one must not follow
         self._repeat_begin = 0
 
-    def parse(self) -> Node:
+    def parse(self) -> ExpressionNode:
         while self._at < len(self._text):
             self._parse_next(self._text[self._at])
         if len(self._levels) > 1:
@@ -158,7 +158,7 @@ class _Parser:
             self._at += 1
             self._add(self._parse_atom(char))
 
-    def _add(self, node: Node) -> None:
+    def _add(self, node: ExpressionNode) -> None:
         self._levels[-1].parts.append(node)
 
     def _end_option(self) -> None:
@@ -166,12 +166,14 @@ class _Parser:
         level.options.append(_join("sequence", level.parts))
         level.parts = []
 
-    def _close_level(self) -> Node:
+    def _close_level(self) -> ExpressionNode:
         self._end_option()
         level = self._levels.pop()
         found = _join("choice", level.options)
         return (
-            found if level.name is None else Node("group", [found], name=level.name, times=found.times, size=found.size)
+            found
+            if level.name is None
+            else ExpressionNode("group", [found], name=level.name, times=found.times, size=found.size)
         )
 
     def _open_group(self) -> None:
@@ -252,36 +254,36 @@ class _Parser:
         self._repeated, self._repeat_begin = self._at, begin
         size = part.size * max(most + (high is None and low > 0), 1) + 1
         _check_size(size)
-        self._add(Node("repeat", [part], low=low, high=high, greedy=greedy, times=times, size=size))
+        self._add(ExpressionNode("repeat", [part], low=low, high=high, greedy=greedy, times=times, size=size))
 
-    def _parse_atom(self, char: str) -> Node:
+    def _parse_atom(self, char: str) -> ExpressionNode:
         if char == "[":
             return self._set(self._parse_class())
         if char == ".":
             every = CharSet(((0, _LAST),) if "s" in self._flags else ((0, 9), (11, _LAST)))
-            return Node("set", chars=every, size=10)
+            return ExpressionNode("set", chars=every, size=10)
         if char in "^$":
             is_lines = "m" in self._flags
-            return Node("assert", name={"^": "begin", "$": "end"}[char] + ("_of_line" if is_lines else ""))
+            return ExpressionNode("assert", name={"^": "begin", "$": "end"}[char] + ("_of_line" if is_lines else ""))
         return self._parse_escape() if char == "\\" else self._set(_one(ord(char)))
 
-    def _set(self, chars: CharSet) -> Node:
+    def _set(self, chars: CharSet) -> ExpressionNode:
         if "i" in self._flags:
             chars = CharSet(chars.ranges, chars.categories, chars.negated, folds=True)
-        return Node("set", chars=chars, size=chars.weight)
+        return ExpressionNode("set", chars=chars, size=chars.weight)
 
-    def _parse_escape(self) -> Node:
+    def _parse_escape(self) -> ExpressionNode:
         char = self._text[self._at : self._at + 1]
         if char in ("A", "z", "b", "B"):
             self._at += 1
-            return Node("assert", name={"A": "begin", "z": "end", "b": "word", "B": "no_word"}[char])
+            return ExpressionNode("assert", name={"A": "begin", "z": "end", "b": "word", "B": "no_word"}[char])
         if char == "Q":
             end = self._text.find("\\E", self._at)
             quoted = self._text[self._at + 1 : end if end >= 0 else None]
             self._at = end + 2 if end >= 0 else len(self._text)
             for one in quoted[:-1]:
                 self._add(self._set(_one(ord(one))))
-            return self._set(_one(ord(quoted[-1]))) if quoted else Node("sequence")
+            return self._set(_one(ord(quoted[-1]))) if quoted else ExpressionNode("sequence")
         return self._set(self._parse_char_escape())
 
     def _parse_char_escape(self) -> CharSet:
@@ -430,12 +432,12 @@ def _complement(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield start, _LAST
 
 
-def _join(kind: Kind, parts: list[Node]) -> Node:
+def _join(kind: Kind, parts: list[ExpressionNode]) -> ExpressionNode:
     if len(parts) == 1:
         return parts[0]
     size = sum(part.size for part in parts) + len(parts)
     _check_size(size)
-    return Node(kind, parts, times=max([part.times for part in parts], default=1), size=size)
+    return ExpressionNode(kind, parts, times=max([part.times for part in parts], default=1), size=size)
 
 
 def _check_size(size: int) -> None:
@@ -443,7 +445,7 @@ def _check_size(size: int) -> None:
         raise error("pattern too large - compile failed")
 
 
-def parse(pattern: str, *, ignore_case: bool) -> Node:
+def parse(pattern: str, *, ignore_case: bool) -> ExpressionNode:
     """Parse an expression.
 
     Raises:

@@ -17,7 +17,7 @@ _BUILT = frozenset({"__pycache__", "node_modules"})
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SweepReport:
     """Outcomes of a sweep.
 
     Fields:
@@ -40,7 +40,7 @@ class Report:
         return row if is_same and row is not None and tuple(row.like) != (NO_FAULT,) else None
 
 
-def parse_report(text: bytes | str, name: str) -> Report:
+def parse_report(text: bytes | str, name: str) -> SweepReport:
     """Parse the JSON of a sweep.
 
     Raises:
@@ -51,7 +51,7 @@ def parse_report(text: bytes | str, name: str) -> Report:
         rows = [_read_row(as_object(cell)) for cell in as_array(found["cells"])]
         calls = {call: as_text(digest) for call, digest in as_object(found["calls"]).items()}
         command = tuple(as_text(word) for word in as_array(found["command"]))
-        return Report(
+        return SweepReport(
             {row.key: row for row in rows}, calls, command, as_text(found["files"]), found["complete"] is True
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -65,14 +65,14 @@ def _read_row(cell: Mapping[str, JSON]) -> Row:
     return Row(call, fault, position, outcome, scenario, broken, like, said)
 
 
-def join_reports(reports: Iterable[Report]) -> Report:
+def join_reports(reports: Iterable[SweepReport]) -> SweepReport:
     """Join reports of the same command and files; of a cell the last one counts."""
     rows: dict[Key, Row] = {}
     calls: dict[str, str] = {}
     for report in reports:
         rows |= report.rows
         calls |= report.calls
-    return Report(rows, calls)
+    return SweepReport(rows, calls)
 
 
 def list_watched(command: Sequence[str], more: Sequence[Path], folder: Path) -> list[Path]:

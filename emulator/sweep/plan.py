@@ -39,7 +39,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SweepPlan:
     """Cells of a sweep; those in ``unchanged`` are not run, as their fault changes no byte of the answer."""
 
     units: Sequence[Unit]
@@ -55,9 +55,9 @@ class Plan:
                 seen.add(cell.key)
                 yield cell
 
-    def take_shard(self, number: int, of: int) -> Plan:
+    def take_shard(self, number: int, of: int) -> SweepPlan:
         """Return every n-th unit, from 1."""
-        return Plan(self.units[number - 1 :: of], self.unchanged if number == 1 else ())
+        return SweepPlan(self.units[number - 1 :: of], self.unchanged if number == 1 else ())
 
 
 def is_reported(cell: Cell) -> bool:
@@ -66,13 +66,13 @@ def is_reported(cell: Cell) -> bool:
     return not isinstance(faults, list) or len(faults) == 1
 
 
-def plan_full(calls: Sequence[CallClass], probe: Probe) -> Plan:
+def plan_full(calls: Sequence[CallClass], probe: Probe) -> SweepPlan:
     """Return a plan that runs every cell."""
     cells = [cell for call in calls for cell in list_cells(call, probe(call, []).body, full=True)]
-    return Plan([Unit("ends", [[cell]]) for cell in cells], ())
+    return SweepPlan([Unit("ends", [[cell]]) for cell in cells], ())
 
 
-def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> Plan:
+def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> SweepPlan:
     """Return a plan that leaves out runs whose outcome other runs give; ``waits``: the clock is real."""
     units: list[Unit] = []
     unchanged: list[Cell] = []
@@ -88,7 +88,7 @@ def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> Pla
             if cell not in same:
                 groups.setdefault(found[cell.key] if is_known else cell.key, []).append(cell)
         units += _build_units(call, [*groups.values()], found, waits=waits)
-    return Plan(units, unchanged)
+    return SweepPlan(units, unchanged)
 
 
 def _sign(cell: Cell, cells: Sequence[Cell], probe: Probe, *, waits: bool) -> object:

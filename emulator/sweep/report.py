@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from emulator.core.json import JSON, dump_text
-from emulator.sweep.earlier import Report
+from emulator.sweep.earlier import SweepReport
 from emulator.sweep.plan import SURVIVED
 from emulator.sweep.run import Row
 
@@ -32,7 +32,7 @@ def count_outcomes(rows: Sequence[Row]) -> str:
     return f"{len(rows)} cells, {runs} runs: {found or 'none'}."
 
 
-def write_json(report: Report) -> str:
+def write_json(report: SweepReport) -> str:
     """Return the cells as JSON, one a line, with the digests by which a later sweep reuses their outcomes."""
     lines = ",\n".join(dump_text(asdict(row)) for row in report.rows.values())
     about: JSON = {

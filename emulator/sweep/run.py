@@ -19,7 +19,7 @@ from emulator.sweep.calls import CallClass, find_classes, name_classes
 from emulator.sweep.cells import UNNOTICEABLE, Cell
 from emulator.sweep.command import CommandResult
 from emulator.sweep.joined import VARIABLE, FinishedTest, SweptRun, read_tests, renumber
-from emulator.sweep.plan import SURVIVED, Group, Key, Plan, find_next, infer, is_reported, plan_full, plan_merged
+from emulator.sweep.plan import SURVIVED, Group, Key, SweepPlan, find_next, infer, is_reported, plan_full, plan_merged
 from emulator.sweep.probe import Answer, send_again
 
 _MIN_HANG = 5.0  # real seconds
@@ -30,7 +30,7 @@ NO_FAULT = "no fault"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SweepOptions:
     """How to run the command.
 
     Fields:
@@ -131,7 +131,7 @@ class SweepError(Exception):
 class Sweep:
     """Sweep of one command; ``rows``: the outcomes so far."""
 
-    def __init__(self, server: EmulatorClient, options: Options, runner: Runner, on_row: OnRow) -> None:
+    def __init__(self, server: EmulatorClient, options: SweepOptions, runner: Runner, on_row: OnRow) -> None:
         self._server = server
         self._options = options
         self._runner = runner
@@ -162,13 +162,13 @@ class Sweep:
             raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
         return Baseline(base, document if options.base and isinstance(document, dict) else {}, classes)
 
-    def plan(self, baseline: Baseline) -> Plan:
+    def plan(self, baseline: Baseline) -> SweepPlan:
         """Return all cells, and which of them share a run."""
         if self._options.full:
             return plan_full(baseline.classes, self._probe)
         return plan_merged(baseline.classes, self._probe, waits=self._options.clock == "real")
 
-    def run(self, baseline: Baseline, plan: Plan, earlier: Earlier) -> None:
+    def run(self, baseline: Baseline, plan: SweepPlan, earlier: Earlier) -> None:
         """Run this shard of a plan until every outcome is known, or ``max_runs`` is reached."""
         plan = plan.take_shard(*self._options.shard)
         self._take_earlier(baseline, plan, earlier)
@@ -184,13 +184,13 @@ class Sweep:
             if len(some) < len(todo):
                 return
 
-    def _take_earlier(self, baseline: Baseline, plan: Plan, earlier: Earlier) -> None:
+    def _take_earlier(self, baseline: Baseline, plan: SweepPlan, earlier: Earlier) -> None:
         for cell in plan.cells:
             row = earlier(cell, cell.write_scenario(baseline.document))
             if row is not None:
                 self._add(cell, row)
 
-    def _find_todo(self, plan: Plan) -> list[Group]:
+    def _find_todo(self, plan: SweepPlan) -> list[Group]:
         """Return the groups to run now; those that may hang come first, as they take longest."""
         known = {key: row.breaches for key, row in self._known.items()}
         found = {group[0].key: group for unit in plan.units for group in find_next(unit, known)}
@@ -251,7 +251,7 @@ class Sweep:
             client.load(*self._options.base, clock=clock)
             yield client
 
-    def _infer(self, baseline: Baseline, plan: Plan) -> None:
+    def _infer(self, baseline: Baseline, plan: SweepPlan) -> None:
         """Report the outcomes that follow from others."""
         known = {key: row.breaches for key, row in self._known.items()}
         for unit in plan.units:

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterator
 from operator import attrgetter
 
-from emulator.verdicts.calls import Call, History
-from emulator.verdicts.rules import Breach, Budget, Expectations, Finding, Rule, Unjudged
+from emulator.verdicts.calls import Call, CallHistory
+from emulator.verdicts.rules import Breach, Budget, Expectations, Finding, Unjudged, VerdictRule
 
 
-def _judge_budget(history: History, expected: Expectations) -> Finding:
+def _judge_budget(history: CallHistory, expected: Expectations) -> Finding:
     budget = expected.budget
     if budget is None:
         return Unjudged("the scenario has no budget")
@@ -19,7 +19,7 @@ def _judge_budget(history: History, expected: Expectations) -> Finding:
     return [*_judge_sums(history, budget), *_judge_attempts(history, budget)]
 
 
-def _judge_sums(history: History, budget: Budget) -> Iterator[Breach]:
+def _judge_sums(history: CallHistory, budget: Budget) -> Iterator[Breach]:
     """Yield the first call after the budget of tokens is spent, and the first after that of money is."""
     for unit, most, spend in (
         ("output tokens", budget.output_tokens, _read_tokens),
@@ -49,7 +49,7 @@ def _read_cost(call: Call) -> float:
     return call.cost
 
 
-def _judge_attempts(history: History, budget: Budget) -> Iterator[Breach]:
+def _judge_attempts(history: CallHistory, budget: Budget) -> Iterator[Breach]:
     most = budget.attempts
     for chain in history.chains:
         if most is not None and len(chain) > most:
@@ -57,4 +57,4 @@ def _judge_attempts(history: History, budget: Budget) -> Iterator[Breach]:
             yield Breach("stops_at_budget", chain, sentence, {"budget": most, "spent": len(chain)})
 
 
-STOPS_AT_BUDGET = Rule("stops_at_budget", _judge_budget)
+STOPS_AT_BUDGET = VerdictRule("stops_at_budget", _judge_budget)

@@ -23,7 +23,7 @@ def has_failed(status: int, faults: Sequence[str], *, whole: bool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class CallContent:
     """Parts of a call that are read on demand.
 
     Fields:
@@ -72,10 +72,10 @@ class Call:
     bytes_out: int = 0
     connection: int = 0
     cost: float = 0.0
-    read: Callable[[], Content] = Content
+    read: Callable[[], CallContent] = CallContent
 
     @cached_property
-    def content(self) -> Content:
+    def content(self) -> CallContent:
         return self.read()
 
     @property
@@ -116,7 +116,7 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class CallHistory:
     """Calls of a session in the order of their requests, with the attempts among them.
 
     Fields:
@@ -134,7 +134,7 @@ class History:
             yield from map(Retry, chain, chain[1:])
 
 
-def build_history(calls: Sequence[Call], *, follows_clock: bool = True) -> History:
+def build_history(calls: Sequence[Call], *, follows_clock: bool = True) -> CallHistory:
     """Join calls, given in the order of their requests, to attempts."""
     failed: dict[Hashable, list[list[Call]]] = defaultdict(list)  # chains that may go on
     chains: list[list[Call]] = []
@@ -150,7 +150,7 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True) -> Histo
             chains.append(chain)
         if call.failed:
             known.append(chain)
-    return History(calls, chains, follows_clock)
+    return CallHistory(calls, chains, follows_clock)
 
 
 def _is_retry(before: Call, call: Call) -> bool:

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from emulator.core.json import JSON, parse_json
-from emulator.verdicts.calls import Call, History
-from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged
+from emulator.verdicts.calls import Call, CallHistory
+from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule
 
 _ERROR = re.compile(r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable", re.IGNORECASE)
 _SLACK = 0.01  # seconds
@@ -16,7 +16,7 @@ _SHORT = 16  # characters; a shorter text counts only as a message of its own
 _FEW = 64  # beginnings; of more it is faster to look up each part of a prompt
 
 
-def _judge_incomplete(history: History, expected: Expectations) -> Finding:
+def _judge_incomplete(history: CallHistory, expected: Expectations) -> Finding:
     cut = [call for call in history.calls if call.is_cut and call.content.text.strip()]
     if not cut:
         return Unjudged("no stream ended without its end after some text")
@@ -48,7 +48,7 @@ def _breach_of_cut(cut: Call, later: Call) -> Breach:
 class _WholeTexts:
     """Texts of whole answers."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: CallHistory) -> None:
         self._calls = [call for call in history.calls if not call.failed and call.has_ended]
         self._having: dict[str, list[Call]] = {}
 
@@ -102,7 +102,7 @@ def _list_texts(node: JSON) -> Iterator[str]:
             yield from _list_texts(item)
 
 
-def _judge_arguments(history: History, expected: Expectations) -> Finding:
+def _judge_arguments(history: CallHistory, expected: Expectations) -> Finding:
     bad = {
         arguments: call
         for call in history.calls
@@ -160,5 +160,5 @@ def _is_error(result: JSON) -> bool:
     return any(_ERROR.search(text) for text in _list_texts(result)) or (isinstance(result, dict) and "error" in result)
 
 
-INCOMPLETE_STREAM_FAILED = Rule("incomplete_stream_failed", _judge_incomplete)
-NO_BAD_ARGUMENTS = Rule("no_bad_arguments", _judge_arguments)
+INCOMPLETE_STREAM_FAILED = VerdictRule("incomplete_stream_failed", _judge_incomplete)
+NO_BAD_ARGUMENTS = VerdictRule("no_bad_arguments", _judge_arguments)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from emulator.verdicts.budgets import STOPS_AT_BUDGET
-from emulator.verdicts.calls import History
+from emulator.verdicts.calls import CallHistory
 from emulator.verdicts.conversations import INCOMPLETE_STREAM_FAILED, NO_BAD_ARGUMENTS
 from emulator.verdicts.loads import CLOSES_WITHIN, CONCURRENCY, DEADLINE, HEDGES, REUSES_CONNECTIONS
-from emulator.verdicts.repeats import ATTEMPTS, NO_RETRY_AFTER_DELIVERY, NO_USELESS_RETRY, ONE_IDEMPOTENCY_KEY
-from emulator.verdicts.rules import ROBUST, Breach, Expectations, Rule, Unjudged
+from emulator.verdicts.retries import ATTEMPTS, NO_RETRY_AFTER_DELIVERY, NO_USELESS_RETRY, ONE_IDEMPOTENCY_KEY
+from emulator.verdicts.rules import ROBUST, Breach, Expectations, Unjudged, VerdictRule
 from emulator.verdicts.waits import BACKS_OFF, HONOURS_RETRY_AFTER, JITTER
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[VerdictRule, ...] = (
     HONOURS_RETRY_AFTER,
     BACKS_OFF,
     JITTER,
@@ -43,7 +43,7 @@ class RuleOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """Outcome of all rules in their order, and each breach with its calls and figures."""
 
     rules: Sequence[RuleOutcome]
@@ -54,7 +54,7 @@ class Verdict:
         return not self.broken
 
 
-def judge(history: History, expected: Expectations = ROBUST) -> Verdict:
+def judge(history: CallHistory, expected: Expectations = ROBUST) -> Judgement:
     """Return the outcome of every rule."""
     outcomes: list[RuleOutcome] = []
     broken: list[Breach] = []
@@ -65,10 +65,10 @@ def judge(history: History, expected: Expectations = ROBUST) -> Verdict:
             continue
         outcomes.append(RuleOutcome(rule.name, not found))
         broken += found
-    return Verdict(outcomes, broken)
+    return Judgement(outcomes, broken)
 
 
-def _apply(rule: Rule, history: History, expected: Expectations) -> list[Breach] | Unjudged:
+def _apply(rule: VerdictRule, history: CallHistory, expected: Expectations) -> list[Breach] | Unjudged:
     if rule.name in expected.ignored:
         return Unjudged("`expect` leaves it out")
     if rule.needs_clock and not history.follows_clock:

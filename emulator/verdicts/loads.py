@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from operator import attrgetter
 
-from emulator.verdicts.calls import Call, History, find_overlaps
-from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged, show
+from emulator.verdicts.calls import Call, CallHistory, find_overlaps
+from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule, show
 
 _NONE = "there was no call"
 _read_start = attrgetter("start")
 
 
-def _judge_deadline(history: History, expected: Expectations) -> Finding:
+def _judge_deadline(history: CallHistory, expected: Expectations) -> Finding:
     if not history.calls:
         return Unjudged(_NONE)
     return [
@@ -30,7 +30,7 @@ def _judge_deadline(history: History, expected: Expectations) -> Finding:
     ]
 
 
-def _judge_hedges(history: History, expected: Expectations) -> Finding:
+def _judge_hedges(history: CallHistory, expected: Expectations) -> Finding:
     equal: dict[Hashable, list[Call]] = defaultdict(list)
     for call in history.calls:
         equal[call.key].append(call)
@@ -50,7 +50,7 @@ def _judge_hedges(history: History, expected: Expectations) -> Finding:
     ]
 
 
-def _judge_closing(history: History, expected: Expectations) -> Finding:
+def _judge_closing(history: CallHistory, expected: Expectations) -> Finding:
     by_client: dict[Hashable, list[Call]] = defaultdict(list)
     for call in history.calls:
         by_client[call.client].append(call)
@@ -85,7 +85,7 @@ def _find_later(stream: Call, calls: Sequence[Call]) -> Call | None:
     return later[0] if later else None
 
 
-def _judge_concurrency(history: History, expected: Expectations) -> Finding:
+def _judge_concurrency(history: CallHistory, expected: Expectations) -> Finding:
     if expected.concurrency is None:
         return Unjudged("`expect` sets no concurrency")
     worst = find_overlaps(history.calls, expected.concurrency)
@@ -95,7 +95,7 @@ def _judge_concurrency(history: History, expected: Expectations) -> Finding:
     return [Breach("concurrency", worst, sentence, {"at_once": len(worst), "allowed": expected.concurrency})]
 
 
-def _judge_connections(history: History, expected: Expectations) -> Finding:
+def _judge_connections(history: CallHistory, expected: Expectations) -> Finding:
     if not expected.reuses_connections:
         return Unjudged("`expect` does not ask for it")
     calls = [call for call in history.calls if call.connection]
@@ -110,8 +110,8 @@ def _judge_connections(history: History, expected: Expectations) -> Finding:
     return [Breach("reuses_connections", calls, sentence, {"connections": opened, "needed": needed})]
 
 
-DEADLINE = Rule("deadline", _judge_deadline, needs_clock=True)
-HEDGES = Rule("hedges", _judge_hedges)
-CLOSES_WITHIN = Rule("closes_within", _judge_closing, needs_clock=True)
-CONCURRENCY = Rule("concurrency", _judge_concurrency)
-REUSES_CONNECTIONS = Rule("reuses_connections", _judge_connections)
+DEADLINE = VerdictRule("deadline", _judge_deadline, needs_clock=True)
+HEDGES = VerdictRule("hedges", _judge_hedges)
+CLOSES_WITHIN = VerdictRule("closes_within", _judge_closing, needs_clock=True)
+CONCURRENCY = VerdictRule("concurrency", _judge_concurrency)
+REUSES_CONNECTIONS = VerdictRule("reuses_connections", _judge_connections)

@@ -1,4 +1,4 @@
-"""``Rule``, its finding (a breach, or why it cannot be judged), and ``Expectations``, the figures by which rules judge.
+"""``VerdictRule``, its finding (a breach, or why it is not judged), and ``Expectations``, figures by which it judges.
 
 ``control/verdict.py`` takes the figures from ``expect`` and ``budget`` of the scenario.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from emulator.verdicts.calls import Call, History
+from emulator.verdicts.calls import Call, CallHistory
 
 LONG_WAIT = 60.0  # seconds
 
@@ -76,11 +76,11 @@ Finding = list[Breach] | Unjudged
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class VerdictRule:
     """Rule about a client's calls; ``needs_clock``: it judges waits, so the scenario's time has to be the client's."""
 
     name: str
-    judge: Callable[[History, Expectations], Finding]
+    judge: Callable[[CallHistory, Expectations], Finding]
     needs_clock: bool = False
 
 

@@ -7,11 +7,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from emulator.verdicts.calls import Call, History
+from emulator.verdicts.calls import Call, CallHistory
 
 
 @dataclass(frozen=True, slots=True)
-class Waste:
+class WastedTokens:
     """Output tokens that nobody has a whole answer of.
 
     Fields:
@@ -32,7 +32,7 @@ class Waste:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenAccount:
     """Tokens and cost of a session; ``sent`` is ``delivered`` and ``waste`` together.
 
     Fields:
@@ -42,13 +42,13 @@ class Usage:
 
     sent: int
     delivered: int
-    waste: Waste
+    waste: WastedTokens
     prompt_tokens: int
     cost: float
     amplification: float
 
 
-def add_up(history: History) -> Usage:
+def add_up(history: CallHistory) -> TokenAccount:
     """Return the tokens and cost of all calls that have ended."""
     superseded = _find_superseded(history.calls)
     counts: dict[str, int] = defaultdict(int)
@@ -56,8 +56,8 @@ def add_up(history: History) -> Usage:
     for call in ended:
         counts[_classify(call, superseded)] += call.delivered
     delivered = counts.pop("delivered", 0)
-    waste = Waste(**counts)
-    return Usage(
+    waste = WastedTokens(**counts)
+    return TokenAccount(
         sent=sum(call.delivered for call in ended),
         delivered=delivered,
         waste=waste,
@@ -95,7 +95,7 @@ def _find_superseded(calls: Sequence[Call]) -> set[Call]:
     return found
 
 
-def _amplify(history: History) -> float:
+def _amplify(history: CallHistory) -> float:
     """Return the number of calls per question; retries and hedges belong to the question that they repeat."""
     open_until: dict[Hashable, float] = {}
     questions = 0

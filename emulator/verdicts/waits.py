@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from math import ceil, comb, exp, log
 
-from emulator.verdicts.calls import Call, History, Retry
-from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged, show
+from emulator.verdicts.calls import Call, CallHistory, Retry
+from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule, show
 
 _SHORTEST = 0.01  # seconds; shorter waits are none, and their ratio says nothing
 _TOGETHER = 0.25  # seconds between the first and the last refusal of callers refused together
@@ -49,7 +49,7 @@ def _parse_date(text: str, headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _judge_retry_after(history: History, expected: Expectations) -> Finding:
+def _judge_retry_after(history: CallHistory, expected: Expectations) -> Finding:
     delays = [(retry, asked) for retry in history.retries if (asked := find_asked(retry.before)) is not None]
     if not delays:
         return Unjudged("no call was tried again after a response with Retry-After")
@@ -66,7 +66,7 @@ def _judge_retry_after(history: History, expected: Expectations) -> Finding:
     ]
 
 
-def _judge_growth(history: History, expected: Expectations) -> Finding:
+def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
     pairs = [pair for chain in history.chains for pair in _pair_waits(chain)]
     if not pairs:
         twice = any(len(chain) > 2 for chain in history.chains)
@@ -92,7 +92,7 @@ def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry]]:
             yield Retry(before, call), Retry(call, after)
 
 
-def _judge_jitter(history: History, expected: Expectations) -> Finding:
+def _judge_jitter(history: CallHistory, expected: Expectations) -> Finding:
     retries = sorted(history.retries, key=lambda retry: retry.before.end)
     groups = [group for group in _group(retries) if len(group) >= _LEAST_CALLERS]
     if not groups:
@@ -136,6 +136,6 @@ def _group(retries: Sequence[Retry]) -> Iterator[list[Retry]]:
     yield group
 
 
-HONOURS_RETRY_AFTER = Rule("honours_retry_after", _judge_retry_after, needs_clock=True)
-BACKS_OFF = Rule("backs_off", _judge_growth, needs_clock=True)
-JITTER = Rule("jitter", _judge_jitter, needs_clock=True)
+HONOURS_RETRY_AFTER = VerdictRule("honours_retry_after", _judge_retry_after, needs_clock=True)
+BACKS_OFF = VerdictRule("backs_off", _judge_growth, needs_clock=True)
+JITTER = VerdictRule("jitter", _judge_jitter, needs_clock=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import build_parser, main
+from emulator.cli.choices import SHELLS, VENDOR_NAMES
 from emulator.cli.completion import render_completion
-from emulator.cli.names import SHELLS, VENDOR_NAMES
 
 pytestmark = pytest.mark.slow
 

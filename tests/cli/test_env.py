@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import main
-from emulator.cli.names import VENDOR_NAMES
+from emulator.cli.choices import VENDOR_NAMES
 
 TRUST = {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "DENO_CERT"}
 Env = Callable[..., str]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import main
-from emulator.cli.names import VENDOR_NAMES
+from emulator.cli.choices import VENDOR_NAMES
 from tests.http_client import Running
 from tests.untyped_json import JSON
 

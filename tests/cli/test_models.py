@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from emulator.cli import main
-from emulator.cli.names import VENDOR_NAMES
+from emulator.cli.choices import VENDOR_NAMES
 
 OWN = (
     "version: 1\nvendors: {tgi: false}\ndeployments: [{vendor: openvino, name: mine, task: embeddings, context: 77}]\n"

@@ -19,7 +19,7 @@ import pytest
 
 from emulator import __version__, start
 from emulator.cli import main
-from emulator.cli.names import VENDOR_NAMES
+from emulator.cli.choices import VENDOR_NAMES
 
 pytestmark = pytest.mark.slow
 

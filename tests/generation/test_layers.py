@@ -23,4 +23,4 @@ def test_generation_modules_have_no_import_cycle() -> None:
 def test_regex_modules_import_no_schema_modules() -> None:
     below = [module for module in MODULES if module.startswith("emulator.generation.regex")]
     known = {imported for module in below for imported in imports_of(module)}
-    assert known - set(below) == {"emulator.generation.budget"}
+    assert known - set(below) == {"emulator.generation.step_budget"}

@@ -10,7 +10,7 @@ import pytest
 from emulator.cli import main
 from emulator.handler.replay import Resolver
 from emulator.recording.canonical import PARTS
-from emulator.recording.compare import Comparison, build_overlay, compare
+from emulator.recording.compare import RecordingComparison, build_overlay, compare
 from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
 from emulator.recording.replay import Recording
 from emulator.scenario.load import load_scenario
@@ -29,7 +29,7 @@ REFUSED = replace(
 )
 
 
-def diff(one: list[Exchange], two: list[Exchange], vendor: str = "databricks") -> Comparison:
+def diff(one: list[Exchange], two: list[Exchange], vendor: str = "databricks") -> RecordingComparison:
     resolve = Resolver(VENDORS[vendor])
     return compare(*(Recording(rows, vendor, resolve, PARTS).calls for rows in (one, two)))
 

@@ -11,8 +11,8 @@ from emulator import start
 from emulator.core.json import Object
 from emulator.sweep.command import Command, CommandResult
 from emulator.sweep.joined import VARIABLE, SweptClient, SweptRun, read_tests
-from emulator.sweep.plan import Key, Plan
-from emulator.sweep.run import Options, Row, Sweep
+from emulator.sweep.plan import Key, SweepPlan
+from emulator.sweep.run import Row, Sweep, SweepOptions
 from tests.sweep.programs import PATH, Failure, send
 
 BODY: Object = {"messages": [{"role": "user", "content": "What moves the tides?"}], "max_tokens": 8}
@@ -112,7 +112,7 @@ def test_sweep_sees_the_calls_of_tests_with_sessions(tmp_path: Path, monkeypatch
         rows[row.key] = row
 
     with start() as server:
-        sweep = Sweep(server, Options(["databricks"], jobs=2), Suite(tmp_path), add)
+        sweep = Sweep(server, SweepOptions(["databricks"], jobs=2), Suite(tmp_path), add)
         baseline = sweep.run_baseline()
         assert [(one.name, one.test) for one in baseline.classes] == [
             ("databricks chat", "test_app.py::test_of_a_careless_program"),
@@ -120,7 +120,7 @@ def test_sweep_sees_the_calls_of_tests_with_sessions(tmp_path: Path, monkeypatch
         ]
         plan = sweep.plan(baseline)
         units = [unit for unit in plan.units if unit.groups[0][0].fault in {"unauthenticated", "wrong_content_type"}]
-        sweep.run(baseline, Plan(units, ()), lambda cell, scenario: None)
+        sweep.run(baseline, SweepPlan(units, ()), lambda cell, scenario: None)
     refused = {call: row for (call, fault, _), row in rows.items() if fault == "unauthenticated"}
     whole, stream = refused["databricks chat"], refused["databricks chat stream"]
     assert whole.breaches == ("failed silently", ("no_useless_retry",))

@@ -10,14 +10,14 @@ import pytest
 from emulator import start
 from emulator.client import EmulatorClient
 from emulator.sweep.cells import FAULTS, KINDS
-from emulator.sweep.plan import Key, Plan
-from emulator.sweep.run import Options, Row, Sweep
+from emulator.sweep.plan import Key, SweepPlan
+from emulator.sweep.run import Row, Sweep, SweepOptions
 from tests.sweep.programs import InProcess, agent, chain, credulous, sound, stubborn
 
 pytestmark = pytest.mark.slow
 
 ALL = {*KINDS, *FAULTS, "every harmless fault at once", "every drop at once"} - {"hang"}
-OPTIONS = Options(["databricks", "azure"], jobs=4)
+OPTIONS = SweepOptions(["databricks", "azure"], jobs=4)
 CALLS_A_TOOL = """
 version: 1
 name: base
@@ -29,7 +29,7 @@ rules:
 
 
 def sweep(
-    server: EmulatorClient, runner: InProcess, options: Options = OPTIONS, faults: Container[str] = ALL
+    server: EmulatorClient, runner: InProcess, options: SweepOptions = OPTIONS, faults: Container[str] = ALL
 ) -> dict[Key, Row]:
     """Sweep a program; return the outcome of each cell of some faults."""
     rows: dict[Key, Row] = {}
@@ -41,7 +41,7 @@ def sweep(
     todo = Sweep(server, options, runner, add)
     baseline = todo.run_baseline()
     found = todo.plan(baseline)
-    plan = Plan([unit for unit in found.units if unit.groups[0][0].fault in faults], found.unchanged)
+    plan = SweepPlan([unit for unit in found.units if unit.groups[0][0].fault in faults], found.unchanged)
     todo.run(baseline, plan, lambda cell, scenario: None)
     if options.shard == (1, 1):
         assert rows.keys() == {cell.key for cell in plan.cells}

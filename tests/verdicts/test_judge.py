@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.json import JSON
-from emulator.verdicts.calls import Call, Content, build_history
-from emulator.verdicts.judge import RULE_NAMES, Verdict, judge
+from emulator.verdicts.calls import Call, CallContent, build_history
+from emulator.verdicts.judge import RULE_NAMES, Judgement, judge
 from emulator.verdicts.rules import ROBUST, Budget, Expectations
 
 CUT = "The river begins in the hills"
@@ -34,7 +34,7 @@ def call(
     connection: int = 0,
     cost: float = 0.0,
 ) -> Call:
-    content = Content(
+    content = CallContent(
         sent or {}, {"retry-after": retry_after} if retry_after else {}, body=body, text=text, tool_calls=tool_calls
     )
     return Call(
@@ -58,12 +58,12 @@ def after(*waits: float) -> list[Call]:
     return [call(wait, key=key) for wait, key in zip(waits, "abcdefgh", strict=False)]
 
 
-def decide(calls: Sequence[Call], expected: Expectations = ROBUST, *, follows_clock: bool = True) -> Verdict:
+def decide(calls: Sequence[Call], expected: Expectations = ROBUST, *, follows_clock: bool = True) -> Judgement:
     ordered = sorted(calls, key=lambda one: one.start)
     return judge(build_history(ordered, follows_clock=follows_clock), expected)
 
 
-def kept(verdict: Verdict, rule: str) -> bool | None:
+def kept(verdict: Judgement, rule: str) -> bool | None:
     return next(row.kept for row in verdict.rules if row.rule == rule)
 
 
@@ -245,7 +245,7 @@ def test_same_question_after_a_whole_answer_is_no_retry() -> None:
 )
 def test_retry_after_is_read_in_every_form(headers: Mapping[str, str], waited: float, wanted: bool | None) -> None:
     first = refused(0, status=429)
-    first.read = lambda: Content(received=headers)
+    first.read = lambda: CallContent(received=headers)
     assert kept(decide([first, call(waited)]), "honours_retry_after") is wanted
 
 

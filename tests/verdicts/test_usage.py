@@ -11,11 +11,11 @@ import pytest
 from emulator.core.requests import Deployment
 from emulator.verdicts.calls import Call, build_history
 from emulator.verdicts.prices import Price, PriceList, load_units
-from emulator.verdicts.usage import Usage, add_up
+from emulator.verdicts.usage import TokenAccount, add_up
 from tests.verdicts.test_judge import call, cut, refused
 
 
-def account(*calls: Call) -> Usage:
+def account(*calls: Call) -> TokenAccount:
     return add_up(build_history(sorted(calls, key=lambda one: one.start)))
 
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from emulator.core.json import JSON
 from emulator.core.rng import derive_key
-from emulator.generation.budget import Budget, Exhausted, Unsatisfiable
 from emulator.generation.json_schema.build import Builder
 from emulator.generation.json_schema.invalid import Invalid, break_one
 from emulator.generation.json_schema.resolve import Node, root_node
@@ -15,6 +14,7 @@ from emulator.generation.json_schema.shape import STYLES, Mode, Position
 from emulator.generation.json_schema.subschemas import NotASchema
 from emulator.generation.json_schema.validator import Checker
 from emulator.generation.regex.parse import BadPattern
+from emulator.generation.step_budget import Exhausted, StepBudget, Unsatisfiable
 
 __all__ = ["Invalid", "Mode", "Unsatisfiable", "generate", "generate_invalid", "is_instance"]
 
@@ -34,7 +34,7 @@ def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
     if mode == "invalid":
         return generate_invalid(schema, key).instance
     with _refusing():
-        return _build(root_node(schema), key, mode, Budget(_MAX_STEPS))[1]
+        return _build(root_node(schema), key, mode, StepBudget(_MAX_STEPS))[1]
 
 
 def generate_invalid(schema: JSON, key: bytes) -> Invalid:
@@ -44,7 +44,7 @@ def generate_invalid(schema: JSON, key: bytes) -> Invalid:
         Unsatisfiable: none was found, such as when every value is an instance.
     """
     with _refusing():
-        budget, root = Budget(_MAX_STEPS), root_node(schema)
+        budget, root = StepBudget(_MAX_STEPS), root_node(schema)
         for attempt, mode in enumerate(_BROKEN):
             builder, instance = _build(root, derive_key(key, attempt), mode, budget)
             try:
@@ -64,10 +64,10 @@ def is_instance(schema: JSON, value: JSON) -> bool:
         Unsatisfiable: the schema is invalid, or validation exceeds the budget.
     """
     with _refusing():
-        return Checker(Budget(4 * _MAX_STEPS)).valid(root_node(schema), value)
+        return Checker(StepBudget(4 * _MAX_STEPS)).valid(root_node(schema), value)
 
 
-def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder, JSON]:
+def _build(root: Node, key: bytes, mode: Mode, budget: StepBudget) -> tuple[Builder, JSON]:
     """Build an instance; where none satisfies its formats too, as with enumerated values, ignore formats."""
     reason = "no instance found that meets all that is asked"  # its text: the error would keep this frame alive
     checker = Checker(budget)

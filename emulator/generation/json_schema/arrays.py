@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.rng import derive_key, draw_integer
-from emulator.generation.budget import Unsatisfiable
 from emulator.generation.json_schema.equality import identity
 from emulator.generation.json_schema.keywords import constrains_rest, positional
 from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.shape import Position, Shape, Solver
 from emulator.generation.json_schema.values import singular
+from emulator.generation.step_budget import Unsatisfiable
 
 _MAX_TURNS = 8  # maximum of ways to place the items that ``contains`` requires
 

@@ -12,7 +12,6 @@ from math import inf
 
 from emulator.core.json import JSON, as_array
 from emulator.core.rng import derive_key, draw_integer, draw_uniform
-from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.arrays import write_array
 from emulator.generation.json_schema.heights import Heights
 from emulator.generation.json_schema.merge import absorb
@@ -24,6 +23,7 @@ from emulator.generation.json_schema.shape import STYLES, TYPES, Position, Shape
 from emulator.generation.json_schema.strings import write_string
 from emulator.generation.json_schema.validator import Checker
 from emulator.generation.json_schema.values import described, range_for
+from emulator.generation.step_budget import StepBudget, Unsatisfiable
 
 Option = tuple[Node, ...]
 _MAX_APART = 200  # branches of ``oneOf`` that are kept apart, at quadratic cost
@@ -99,7 +99,7 @@ class Builder:
         reason: why the first value could not be built, for the message if none can.
     """
 
-    def __init__(self, root: Node, style: Style, budget: Budget, checker: Checker) -> None:
+    def __init__(self, root: Node, style: Style, budget: StepBudget, checker: Checker) -> None:
         self.root = root
         self.style = style
         self.budget = budget

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import ceil, inf
 
 from emulator.core.json import JSON, as_array, as_number, as_text
-from emulator.generation.budget import Budget
 from emulator.generation.json_schema.keywords import listed, named, positional, required_names
 from emulator.generation.json_schema.resolve import Dialect, Node
+from emulator.generation.step_budget import StepBudget
 
 _NEVER = 1 << 30  # above any position on the path
 
@@ -18,7 +18,7 @@ class Heights:
     A finite height is an estimate and may belong to no instance; ``inf`` is exact: every instance would be endless.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: StepBudget) -> None:
         self._budget = budget
         self._known: dict[tuple[int, int], float] = {}
         self._way: dict[tuple[int, int], int] = {}

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.rng import derive_key
-from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.build import Builder
 from emulator.generation.json_schema.keywords import is_additional, named, positional, required_names
 from emulator.generation.json_schema.negation import breaches
@@ -16,6 +15,7 @@ from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.shape import Position
 from emulator.generation.json_schema.validator import Checker, rules_of
 from emulator.generation.regex.match import matches
+from emulator.generation.step_budget import StepBudget, Unsatisfiable
 
 Path = tuple[str | int, ...]
 
@@ -69,7 +69,7 @@ def _members(checker: Checker, spot: Spot, keyword: str) -> Iterator[Spot]:
             yield Spot(spot.node.below(schema), value, (*spot.path, name))
 
 
-def _schemas_for(name: str, schema: Object, keyword: str, budget: Budget) -> list[JSON]:
+def _schemas_for(name: str, schema: Object, keyword: str, budget: StepBudget) -> list[JSON]:
     """Return the schemas that a keyword about properties applies to the property ``name``."""
     if keyword == "properties":
         members = named(schema, keyword)

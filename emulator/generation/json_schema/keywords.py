@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
-from emulator.generation.budget import Budget
 from emulator.generation.json_schema.equality import is_number
 from emulator.generation.json_schema.resolve import Dialect, Node
 from emulator.generation.regex.match import matches
+from emulator.generation.step_budget import StepBudget
 
 
 def listed(schema: Object, keyword: str) -> list[JSON]:
@@ -72,7 +72,7 @@ def contains_bounds(node: Node) -> tuple[int, int | None]:
     return int(as_number(low)), None if high is None else int(as_number(high))
 
 
-def is_additional(schema: Object, name: str, budget: Budget) -> bool:
+def is_additional(schema: Object, name: str, budget: StepBudget) -> bool:
     """Return whether neither ``properties`` nor ``patternProperties`` apply to ``name``."""
     return name not in named(schema, "properties") and not any(
         matches(pattern, name, budget) for pattern in named(schema, "patternProperties")

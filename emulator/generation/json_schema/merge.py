@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.json import JSON, as_array, as_number, as_object, as_text
-from emulator.generation.budget import Budget
 from emulator.generation.json_schema.equality import exact, identity
 from emulator.generation.json_schema.keywords import contains_bounds, listed, listed_values, positional, required_names
 from emulator.generation.json_schema.negation import ATOMIC
 from emulator.generation.json_schema.resolve import Dialect, Node
 from emulator.generation.json_schema.shape import Contains, Shape, Undecided, type_of
+from emulator.generation.step_budget import StepBudget
 
 Narrow = Callable[[Shape, Node, JSON], None]
 
 _FAMILIES = {"number": ("integer", "fraction")}
 
 
-def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
+def absorb(shape: Shape, node: Node, budget: StepBudget, depth: int = 0) -> None:
     """Narrow ``shape`` by all constraints of ``node``, through references and ``allOf``."""
     budget.spend()
     budget.descend(depth)
@@ -50,7 +50,7 @@ def _extent(argument: JSON) -> int:
     return len(argument) if isinstance(argument, list | dict) else 0
 
 
-def _absorb_below(shape: Shape, node: Node, budget: Budget, depth: int) -> None:
+def _absorb_below(shape: Shape, node: Node, budget: StepBudget, depth: int) -> None:
     schema = node.keywords
     if "$dynamicRef" in schema:
         absorb(shape, node.resolve_dynamic(as_text(schema["$dynamicRef"])), budget, depth + 1)

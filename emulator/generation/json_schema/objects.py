@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from emulator.core.json import JSON, Object, as_text
 from emulator.core.rng import derive_key, draw_uniform
-from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.keywords import named
 from emulator.generation.json_schema.merge import absorb
 from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.shape import Position, Shape, Solver
 from emulator.generation.regex.match import matches
+from emulator.generation.step_budget import StepBudget, Unsatisfiable
 
 _NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
 
@@ -50,7 +50,7 @@ def _member(solver: Solver, shape: Shape, place: Position, name: str) -> JSON:
     return solver.solve(nodes, place.below(name, name))
 
 
-def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | None:
+def member_nodes(shape: Shape, name: str, budget: StepBudget) -> tuple[Node, ...] | None:
     """Return every schema that applies to the property, or ``None`` if one forbids it."""
     found: list[Node] = []
     spoken = False
@@ -71,7 +71,7 @@ def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | 
     return None if any(node.schema is False for node in found) else tuple(found)
 
 
-def narrow_members(shape: Shape, budget: Budget) -> None:
+def narrow_members(shape: Shape, budget: StepBudget) -> None:
     """Exclude objects if the schemas of a required property conflict.
 
     An early test spares the search through every remaining choice.
@@ -88,7 +88,7 @@ def narrow_members(shape: Shape, budget: Budget) -> None:
             return
 
 
-def _closed(shape: Shape, names: list[str], budget: Budget) -> list[str]:
+def _closed(shape: Shape, names: list[str], budget: StepBudget) -> list[str]:
     """Return the names with every property that they require through ``dependentRequired``."""
     if not shape.dependent:
         return names
@@ -102,7 +102,7 @@ def _closed(shape: Shape, names: list[str], budget: Budget) -> list[str]:
     return list(found)
 
 
-def _stays(shape: Shape, built: Object, name: str, budget: Budget) -> bool:
+def _stays(shape: Shape, built: Object, name: str, budget: StepBudget) -> bool:
     return all(other in built for other in _closed(shape, [name], budget))
 
 

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.text import parse_integer
-from emulator.generation.budget import Unsatisfiable
 from emulator.generation.json_schema.subschemas import META_SCHEMA, NotASchema, Schema, subschemas
+from emulator.generation.step_budget import Unsatisfiable
 
 
 class Dialect(IntEnum):

@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from emulator.core.json import JSON, Object
 from emulator.core.rng import derive_key
-from emulator.generation.budget import Budget
 from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.validator import Checker
+from emulator.generation.step_budget import StepBudget
 
 TYPES = ("object", "array", "string", "integer", "fraction", "boolean", "null")
 """The types of JSON Schema made disjoint: ``fraction`` is a number that is not whole."""
@@ -247,7 +247,7 @@ class Solver(Protocol):
 
     root: Node
     style: Style
-    budget: Budget
+    budget: StepBudget
     checker: Checker
 
     def frugal(self, place: Position) -> bool:

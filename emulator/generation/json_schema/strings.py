@@ -7,7 +7,6 @@ from random import Random
 
 from emulator.core.json import as_text
 from emulator.core.rng import derive_key, draw_integer
-from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.formats import conforms
 from emulator.generation.json_schema.keywords import listed_values
 from emulator.generation.json_schema.shape import Shape, Style
@@ -16,6 +15,7 @@ from emulator.generation.regex.match import matches
 from emulator.generation.regex.parse import parse_pattern
 from emulator.generation.regex.sample import PatternSampler, shortest
 from emulator.generation.regex.search import find_text
+from emulator.generation.step_budget import StepBudget, Unsatisfiable
 
 _STRETCHES = (1.0, 1.0, 0.0, 0.5, 2.0, 4.0, 0.0, 8.0)
 _HOSTILE = (
@@ -25,7 +25,7 @@ _HOSTILE = (
 )  # fmt: skip
 
 
-def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: Budget) -> str | None:
+def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: StepBudget) -> str | None:
     """Generate a string of the shape; return ``None`` if none was found."""
     budget.fill(shape.length.low)
     ruled_out, unwanted = _ruled_out(shape), _unwanted(shape)
@@ -45,7 +45,7 @@ def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: Budg
     return _filled(text, budget) if text is not None and _meets(text, shape, unwanted, budget) else None
 
 
-def _filled(text: str, budget: Budget) -> str:
+def _filled(text: str, budget: StepBudget) -> str:
     budget.fill(len(text))
     return text
 
@@ -71,7 +71,7 @@ def literal(text: str) -> str:
     return "".join(f"\\u{{{ord(char):x}}}" for char in text)
 
 
-def _meets(text: str, shape: Shape, unwanted: list[str], budget: Budget) -> bool:
+def _meets(text: str, shape: Shape, unwanted: list[str], budget: StepBudget) -> bool:
     low, high = shape.length
     if len(text) < low or (high is not None and len(text) > high):
         return False
@@ -82,7 +82,7 @@ def _meets(text: str, shape: Shape, unwanted: list[str], budget: Budget) -> bool
     return not any(matches(pattern, text, budget) for pattern in unwanted)
 
 
-def _candidates(shape: Shape, name: str, key: bytes, style: Style, budget: Budget) -> Iterator[str]:
+def _candidates(shape: Shape, name: str, key: bytes, style: Style, budget: StepBudget) -> Iterator[str]:
     if shape.patterns:
         if style.hints:
             yield text_for(name, key) if name and not shape.formats else ""
@@ -119,7 +119,7 @@ def _lengthened(name: str, text: str, low: int) -> str:
     return "a" * missing + text if name in ("email", "idn-email") else text
 
 
-def _of_patterns(shape: Shape, key: bytes, budget: Budget) -> Iterator[str]:
+def _of_patterns(shape: Shape, key: bytes, budget: StepBudget) -> Iterator[str]:
     for pattern in shape.patterns:
         tree = parse_pattern(pattern)
         if shortest(tree) > (budget.size if shape.length.high is None else shape.length.high):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
-from emulator.generation.budget import Budget
 from emulator.generation.json_schema.equality import equal, exact, identity, is_finite, is_number
 from emulator.generation.json_schema.formats import conforms
 from emulator.generation.json_schema.keywords import (
@@ -19,6 +18,7 @@ from emulator.generation.json_schema.keywords import (
 )
 from emulator.generation.json_schema.resolve import Dialect, Node
 from emulator.generation.regex.match import matches
+from emulator.generation.step_budget import StepBudget
 
 Rule = Callable[["Checker", Node, JSON, JSON], bool]
 """Return whether a value satisfies a keyword: takes the checker, the schema, the keyword's argument and the value."""
@@ -342,7 +342,7 @@ class Checker:
         assert_formats: a string that violates its ``format`` is invalid; unknown formats never matter.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: StepBudget) -> None:
         self.budget = budget
         self.assert_formats = True
         self._depth = 0

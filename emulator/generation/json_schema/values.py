@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from emulator.core.cache import lru
 from emulator.core.json import JSON
 from emulator.core.rng import draw_hex, draw_integer, draw_uuid
-from emulator.generation.budget import load
+from emulator.generation.step_budget import load
 
 if TYPE_CHECKING:
     from faker import Faker

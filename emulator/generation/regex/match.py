@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from emulator.core.cache import SizedCache
-from emulator.generation.budget import Budget, Exhausted
 from emulator.generation.regex import charset
 from emulator.generation.regex.parse import (
     Alternation,
@@ -23,6 +22,7 @@ from emulator.generation.regex.parse import (
     children,
     parse_pattern,
 )
+from emulator.generation.step_budget import Exhausted, StepBudget
 
 _MAX_INSTRUCTIONS = 20_000  # instructions of one pattern
 _MAX_CACHED_STEPS = 4_000  # cached steps of one machine
@@ -137,7 +137,7 @@ class Machine:
         for fork in forks:
             self.code[fork] = Fork((fork + 1, len(self.code)))
 
-    def step(self, state: State, before: int, char: int, budget: Budget) -> State:
+    def step(self, state: State, before: int, char: int, budget: StepBudget) -> State:
         """Return the state after ``char``, which follows ``before`` (``_END`` at the first); ``FREE`` is final."""
         if state is FREE or not state:
             return state
@@ -153,7 +153,7 @@ class Machine:
             _MACHINES.charge(_STEP_SIZE + len(found))
         return found
 
-    def _step(self, state: State, before: int, char: int, budget: Budget) -> State:
+    def _step(self, state: State, before: int, char: int, budget: StepBudget) -> State:
         threads = self.close(state, before, char, budget)
         if (self.end, NO_DUTY) in threads:
             return FREE
@@ -169,14 +169,14 @@ class Machine:
                 after.add((place, moved))
         return frozenset(after)
 
-    def accepts(self, state: State, before: int, budget: Budget) -> bool:
+    def accepts(self, state: State, before: int, budget: StepBudget) -> bool:
         """Return whether the text may end here."""
         if state is FREE:
             return True
         ends = [duties for place, duties in self.close(state, before, _END, budget) if place == self.end]
         return any([_fulfilled(duties, before, budget) for duties in ends])
 
-    def close(self, state: State, before: int, after: int, budget: Budget) -> set[Thread]:
+    def close(self, state: State, before: int, after: int, budget: StepBudget) -> set[Thread]:
         """Return all threads that can be reached without consuming a character."""
         seen: set[Thread] = set()
         pending = list(state)
@@ -212,7 +212,7 @@ def _is_word(point: int) -> bool:
     return point != _END and charset.contains(charset.WORD, point)
 
 
-def _advance(duties: Iterable[Duty], before: int, char: int, budget: Budget) -> frozenset[Duty] | None:
+def _advance(duties: Iterable[Duty], before: int, char: int, budget: StepBudget) -> frozenset[Duty] | None:
     """Return the pending look-aheads after one more character, or ``None`` if one fails."""
     left: set[Duty] = set()
     broken = False
@@ -225,7 +225,7 @@ def _advance(duties: Iterable[Duty], before: int, char: int, budget: Budget) -> 
     return None if broken else frozenset(left)
 
 
-def _fulfilled(duties: Iterable[Duty], before: int, budget: Budget) -> bool:
+def _fulfilled(duties: Iterable[Duty], before: int, budget: StepBudget) -> bool:
     return all([machine.accepts(state, before, budget) != negative for machine, state, negative in duties])
 
 
@@ -246,7 +246,7 @@ def machine_of(pattern: str) -> Machine:
     return _MACHINES[pattern]
 
 
-def reads(pattern: str, text: str, budget: Budget) -> bool:
+def reads(pattern: str, text: str, budget: StepBudget) -> bool:
     """Return whether the pattern is found in the text."""
     machine = machine_of(pattern)
     state, before = machine.start, _END
@@ -263,7 +263,7 @@ _MAX_COMPILED = 500_000  # characters of all cached patterns in the syntax of :m
 _MAX_POLYNOMIAL = 64  # maximum length of a text that :mod:`re` matches at polynomial cost
 
 
-def matches(pattern: str, text: str, budget: Budget) -> bool:
+def matches(pattern: str, text: str, budget: StepBudget) -> bool:
     """Return whether ``pattern`` is found anywhere in ``text``, by ECMA 262.
 
     Raises:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from emulator.generation.budget import Budget
 from emulator.generation.regex import charset
 from emulator.generation.regex.parse import Alternation, Backreference, Chars, Group, Part, Repeat, Sequence
+from emulator.generation.step_budget import StepBudget
 
 _PLAIN = 12  # plausible maximum of repeated characters
 
@@ -20,7 +20,7 @@ class PatternSampler:
         stretch: 0 takes the fewest repeats, 1 a plausible number; more goes up to that many more.
     """
 
-    def __init__(self, random: Random, budget: Budget, stretch: float) -> None:
+    def __init__(self, random: Random, budget: StepBudget, stretch: float) -> None:
         self._random = random
         self._budget = budget
         self._stretch = stretch

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from emulator.generation.budget import Budget
 from emulator.generation.regex import charset
 from emulator.generation.regex.match import Ahead, Machine, Read, State, machine_of
+from emulator.generation.step_budget import StepBudget
 
 _END = -1
 Class = tuple[charset.Ranges, int]  # characters that no machine distinguishes, and their number
@@ -19,7 +19,7 @@ _PRINTABLE: charset.Ranges = ((0x20, 0x7E), (0xA1, 0x167F))
 
 
 def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: int | None, random: Random,
-              budget: Budget) -> str | None:  # fmt: skip
+              budget: StepBudget) -> str | None:  # fmt: skip
     """Return a shortest text of at least ``low`` characters, or ``None`` if no text exists.
 
     The search is breadth-first: each layer holds the states after one more character.
@@ -41,7 +41,7 @@ class _Search:
     machines: list[Machine]
     wanted: int
     random: Random
-    budget: Budget
+    budget: StepBudget
 
     def run(self, classes: list[Class], low: int, high: int | None) -> str | None:
         start: Point = (tuple(machine.start for machine in self.machines), _END)

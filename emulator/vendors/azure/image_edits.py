@@ -17,8 +17,8 @@ from emulator.core.json import JSON, as_object
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.images import measure_picture, measure_webp
-from emulator.encoding.multipart import Field as Part
 from emulator.encoding.multipart import Form
+from emulator.encoding.multipart import FormField as Part
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.forms import read_form, read_members

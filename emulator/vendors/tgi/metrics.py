@@ -12,7 +12,14 @@ from operator import mul
 from typing import TypeVar
 
 from emulator.core.http import Request, Response
-from emulator.encoding.prometheus import Labels, Weighted, encode_page, format_histogram, format_summary, format_values
+from emulator.encoding.prometheus import (
+    Labels,
+    WeightedSamples,
+    encode_page,
+    format_histogram,
+    format_summary,
+    format_values,
+)
 from emulator.protocols.tgi import count_answers, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
 from emulator.vendors.tgi.request import CHUNK
@@ -113,10 +120,10 @@ def _count_steps(service: TgiService, begun: int) -> Mapping[str, int]:
     return {"prefill": begun, "decode": max(0, int(service.metrics.total("completion_tokens")) - begun)}
 
 
-def _spread(samples: Sequence[float], count: int) -> Weighted:
+def _spread(samples: Sequence[float], count: int) -> WeightedSamples:
     """Return samples that stand for ``count``, such as one of each request for all its steps."""
     each, more = divmod(count, max(1, len(samples)))
-    return Weighted(samples, [each + (number < more) for number in range(len(samples))])
+    return WeightedSamples(samples, [each + (number < more) for number in range(len(samples))])
 
 
 def _describe(service: TgiService, name: str) -> str:
@@ -167,11 +174,11 @@ def _format_distributions(service: TgiService) -> Iterator[Iterable[str]]:
     counts = _count_steps(service, _count_requests(service)[1])
     taken = {"prefill": metrics.samples("ttft"), "decode": metrics.samples("itl")}
     steps = _label("method", {name: _spread(samples, counts[name]) for name, samples in taken.items() if samples})
-    still = [(labels, Weighted([0.0] * len(samples), times)) for labels, (samples, times) in steps]
+    still = [(labels, WeightedSamples([0.0] * len(samples), times)) for labels, (samples, times) in steps]
     lengths = metrics.samples("limit")
     if not settings.old:
         lengths = [min(length, CHUNK) for length in lengths]
-    found: Mapping[str, tuple[Sequence[float], Sequence[tuple[Labels, Sequence[float] | Weighted]]]] = {
+    found: Mapping[str, tuple[Sequence[float], Sequence[tuple[Labels, Sequence[float] | WeightedSamples]]]] = {
         "tgi_request_duration": (_SECONDS, [({}, durations)]),
         "tgi_request_inference_duration": (_SECONDS, [({}, durations)]),
         "tgi_request_validation_duration": (_SECONDS, [({}, idle)]),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.generation.budget import Budget
 from emulator.generation.regex.match import matches
+from emulator.generation.step_budget import StepBudget
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from emulator.generation.regex.match import matches
     ],
 )
 def test_syntax(pattern: str, text: str, found: bool) -> None:
-    assert matches(pattern, text, Budget()) == found
+    assert matches(pattern, text, StepBudget()) == found

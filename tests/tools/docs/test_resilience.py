@@ -10,9 +10,9 @@ import pytest
 from emulator import start
 from emulator.cli.commands import build_parser
 from emulator.sweep.command import Command
-from emulator.sweep.plan import Key, Plan
+from emulator.sweep.plan import Key, SweepPlan
 from emulator.sweep.report import list_scenarios, write_markdown
-from emulator.sweep.run import Baseline, Options, Row, Sweep
+from emulator.sweep.run import Baseline, Row, Sweep, SweepOptions
 from tests.tools.docs.blocks import ROOT, find_blocks
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 APP, TEST, GREEN, SWEEP, TABLE, AGAIN, MENDED, SURVIVED = (
     block.text for block in find_blocks() if block.page == "resilience.md"
 )
-OPTIONS = Options(["databricks"], jobs=6, hang_after=30.0)  # of what does not hang, nothing takes so long
+OPTIONS = SweepOptions(["databricks"], jobs=6, hang_after=30.0)  # of what does not hang, nothing takes so long
 LIGHT = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider", "PYTHONPATH": str(ROOT)}
 
 
@@ -37,7 +37,7 @@ class Followed(Command):
 TESTS = "pytest -q"
 
 
-def sweep(folder: Path, app: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Row], Baseline, Plan]:
+def sweep(folder: Path, app: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Row], Baseline, SweepPlan]:
     """Run the cells of the faults that the page shows; return their rows, and the whole plan."""
     for name, text in LIGHT.items():
         monkeypatch.setenv(name, text)
@@ -52,7 +52,7 @@ def sweep(folder: Path, app: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list
         plan = todo.plan(baseline)
         shown = {line.split(" | ")[1] for line in TABLE.splitlines()[2:]}
         units = [unit for unit in plan.units if any(group[0].fault in shown for group in unit.groups)]
-        todo.run(baseline, Plan(units, ()), lambda cell, scenario: None)
+        todo.run(baseline, SweepPlan(units, ()), lambda cell, scenario: None)
     return [rows[cell.key] for cell in plan.cells if cell.key in rows], baseline, plan
 
 

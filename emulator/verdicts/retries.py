@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.verdicts.calls import Call, History, Retry
-from emulator.verdicts.rules import Breach, Expectations, Finding, Rule, Unjudged
+from emulator.verdicts.calls import Call, CallHistory, Retry
+from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule
 
 _HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
 _HOPELESS_KINDS = frozenset({"content_filter", "context_length"})
@@ -11,7 +11,7 @@ _PASSING_KINDS = frozenset({"internal", "not_ready", "overloaded", "rate_limited
 _KEYS = ("idempotency-key", "x-idempotency-key")
 
 
-def _judge_attempts(history: History, expected: Expectations) -> Finding:
+def _judge_attempts(history: CallHistory, expected: Expectations) -> Finding:
     chains = [chain for chain in history.chains if chain[0].failed]
     if not chains:
         return Unjudged("no call failed")
@@ -35,7 +35,7 @@ def is_hopeless(call: Call) -> bool:
     return call.status in _HOPELESS and call.error not in _PASSING_KINDS
 
 
-def _judge_useless(history: History, expected: Expectations) -> Finding:
+def _judge_useless(history: CallHistory, expected: Expectations) -> Finding:
     if not any(is_hopeless(call) for call in history.calls):
         return Unjudged("no call was refused for good")
     return [
@@ -59,7 +59,7 @@ def _is_partly_delivered(call: Call) -> bool:
     return call.failed and 200 <= call.status < 400 and call.bytes_out > 0 and (call.stream or not call.whole)
 
 
-def _judge_delivery(history: History, expected: Expectations) -> Finding:
+def _judge_delivery(history: CallHistory, expected: Expectations) -> Finding:
     if expected.retries_after_delivery:
         return Unjudged("`expect` allows it")
     if not any(map(_is_partly_delivered, history.calls)):
@@ -77,7 +77,7 @@ def _judge_delivery(history: History, expected: Expectations) -> Finding:
     ]
 
 
-def _judge_keys(history: History, expected: Expectations) -> Finding:
+def _judge_keys(history: CallHistory, expected: Expectations) -> Finding:
     retries = [(retry, _find_key(retry.before), _find_key(retry.call)) for retry in history.retries]
     keyed = [row for row in retries if row[1] or row[2]]
     if not keyed:
@@ -98,7 +98,7 @@ def _find_key(call: Call) -> str:
     return next((call.content.sent[name] for name in _KEYS if name in call.content.sent), "")
 
 
-ATTEMPTS = Rule("attempts", _judge_attempts)
-NO_USELESS_RETRY = Rule("no_useless_retry", _judge_useless)
-NO_RETRY_AFTER_DELIVERY = Rule("no_retry_after_delivery", _judge_delivery)
-ONE_IDEMPOTENCY_KEY = Rule("one_idempotency_key", _judge_keys)
+ATTEMPTS = VerdictRule("attempts", _judge_attempts)
+NO_USELESS_RETRY = VerdictRule("no_useless_retry", _judge_useless)
+NO_RETRY_AFTER_DELIVERY = VerdictRule("no_retry_after_delivery", _judge_delivery)
+ONE_IDEMPOTENCY_KEY = VerdictRule("one_idempotency_key", _judge_keys)

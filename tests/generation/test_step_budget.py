@@ -2,13 +2,13 @@
 
 import pytest
 
-from emulator.generation.budget import Budget, Exhausted, TooLong, load, quick
+from emulator.generation.step_budget import Exhausted, StepBudget, TooLong, load, quick
 
 
 def test_quick_budget_stops_after_fewer_steps() -> None:
     with quick():
-        hurried = Budget(steps=1000)
-    patient = Budget(steps=1000)
+        hurried = StepBudget(steps=1000)
+    patient = StepBudget(steps=1000)
     for _ in range(300):
         hurried.spend()
         patient.spend()

@@ -53,7 +53,7 @@ def load(module: str) -> None:
         _loaded.add(module)
 
 
-class Budget:
+class StepBudget:
     """Remaining budget of one instance.
 
     Args:
