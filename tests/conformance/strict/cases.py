@@ -7,7 +7,7 @@ answer: ``{file}`` in a later call is the text that was saved as ``file``.
 import json
 import struct
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emulator.encoding.images import draw_png
@@ -23,6 +23,8 @@ deployments:
 vendors:
   azure:
     batch_seconds: 60
+    prompts:
+      pmpt_greet: "Greet {{name}}."
     vector_stores:
       vs_handbook: {leave.md: Everyone has 30 days of leave. Ask your lead.}
   openvino: {profile: latest}
@@ -30,6 +32,11 @@ rules:
   - {name: slow, when: {prompt: {contains: Later}}, latency: {ttft: 60s}}
   - {name: heard, when: {vendor: azure, task: transcription}, reply: {text: One two. Three four.}}
   - {name: declined, when: {prompt: {contains: Decline}}, reply: {refusal: I cannot help with that.}}
+  - {name: cut, when: {prompt: {contains: Cut}}, reply: {text: First of all, finish_reason: content_filter}}
+  - {name: busy, when: {prompt: {contains: Fail 429}}, error: {kind: rate_limited, retry_after: 1s}}
+  - {name: filtered, when: {prompt: {contains: Fail 400}}, error: {kind: content_filter}}
+  - {name: full, when: {prompt: {contains: Fail 503}}, error: {kind: overloaded}}
+  - {name: broken, when: {prompt: {contains: Fail 500}}, error: {kind: internal}}
   - {name: odd, when: {prompt: {contains: Oddly}}, faults: [{type: extra_fields}]}
   - name: short
     when: {prompt: {contains: Shortly}}
@@ -47,6 +54,7 @@ rules:
 QUICK = SCENARIO.replace("batch_seconds: 60", "batch_seconds: 0")
 USER: JSON = [{"role": "user", "content": "What is the weather in Paris?"}]
 DECLINE: JSON = [{"role": "user", "content": "Decline this."}]
+CUT: JSON = [{"role": "user", "content": "Cut this."}]
 _CITY: JSON = {
     "type": "object",
     "properties": {"city": {"type": "string"}},
@@ -121,6 +129,12 @@ def _refuse(model: str, status: int, **fields: JSON) -> JSON:
     return _call("chat.completions.create", name="refused", status=status, **said)
 
 
+def _fail(call: str, statuses: Sequence[int], **fields: JSON) -> list[JSON]:
+    """Return calls that rules of the scenario refuse."""
+    asked = [(status, [{"role": "user", "content": f"Fail {status}"}]) for status in statuses]
+    return [_call(call, name=f"fails {status}", status=status, messages=said, **fields) for status, said in asked]
+
+
 def _azure_chats(model: str) -> list[JSON]:
     chat, base = "chat.completions.create", {"model": model, "messages": USER}
     custom = {"type": "custom", "custom": {"name": "note", "description": "A note"}}
@@ -130,6 +144,8 @@ def _azure_chats(model: str) -> list[JSON]:
         _refuse(model, 400, temperature=9),
         *_both(chat, name="schema", response_format=schema, **base),
         *_both(chat, name="declined", model=model, messages=DECLINE),
+        *_both(chat, name="cut", model=model, messages=CUT),
+        *_fail(chat, (400, 429, 500, 503), model=model),
         *_both(chat, name="padded", stream_options={"include_usage": True}, model=model, messages=USER)[1:],
         *_both(chat, name="reasoned", model="o3", messages=USER, reasoning_effort="low"),
         *_both(chat, name="custom", tools=[custom], model="gpt-5", messages=USER),
@@ -168,12 +184,21 @@ def _responses(model: str, *, reasoning: str = "o3", more: bool = True) -> list[
             *_both(make, name="schema", text=text, **base),
             *_both(make, name="logprobs", include=["message.output_text.logprobs"], top_logprobs=2, **base),
             *_both(make, name="declined", **{**base, "input": "Decline this."}),
+            *_both(make, name="filtered", **{**base, "input": "Cut this."}),
+            *_both(make, name="by id", model=model, prompt={"id": "pmpt_greet", "variables": {"name": "Ada"}}),
             *_both(make, name="cut", max_output_tokens=16, **base),
             *_both(make, name="seen", **{**base, "input": seen}),
             *_both(make, name="searched", tools=[_SEARCH], include=["file_search_call.results"], **base),
             *_both(make, name="custom", tools=[{"type": "custom", "name": "note"}], **{**base, "model": "gpt-5"}),
         ]
     return [*found, _call(make, name="refused", status=400, temperature=9, **base)]
+
+
+_CALLED: JSON = [
+    {"role": "user", "content": "What is the weather in Paris?"},
+    {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'},
+    {"type": "function_call_output", "call_id": "call_1", "output": "Sunny"},
+]
 
 
 def _stored_responses(model: str) -> list[JSON]:
@@ -183,6 +208,8 @@ def _stored_responses(model: str) -> list[JSON]:
         _call("responses.retrieve", "{made}"),
         _call("responses.input_items.list", "{made}"),
         _call("responses.create", name="continued", **base, previous_response_id="{made}"),
+        _call("responses.create", name="called", model=model, tools=[_FLAT], input=_CALLED, save={"called": "id"}),
+        _call("responses.input_items.list", "{called}", name="called"),
         _call("responses.input_tokens.count", **base),
         _call("responses.compact", **base),
         _call("responses.create", name="later", background=True, **{**base, "input": "Later."}, save={"later": "id"}),
@@ -201,7 +228,8 @@ def _conversations(model: str) -> list[JSON]:
         _call("conversations.retrieve", at),
         _call("conversations.update", at, metadata={"a": "c"}),
         _call("conversations.items.create", at, items=items, save={"item": "data.0.id"}),
-        _call("responses.create", name="in one", model=model, input="And now?", conversation=at),
+        _call("conversations.items.create", at, name="called", items=_CALLED),
+        _call("responses.create", name="in one", model=model, input="And now?", conversation=at, tools=[_FLAT]),
         _call("conversations.items.list", at),
         _call("conversations.items.retrieve", at, "{item}"),
         _call("conversations.items.delete", at, "{item}"),
@@ -240,14 +268,19 @@ def _files_and_batches(model: str) -> list[JSON]:
     ]
 
 
+_CHUNKS: JSON = {"type": "static", "static": {"max_chunk_size_tokens": 400, "chunk_overlap_tokens": 100}}
+
+
 def _vector_stores() -> list[JSON]:
     stores, at = "vector_stores", "{store}"
     return [
-        _call(f"{stores}.create", name="", body={"name": "Pets", "metadata": {"a": "b"}}, save={"store": "id"}),
+        _call(f"{stores}.create", body={"name": "Pets", "metadata": {"a": "b"}}, save={"store": "id"}),
+        _call(f"{stores}.create", name="passing", expires_after={"anchor": "last_active_at", "days": 1}),
         _call(f"{stores}.retrieve", at),
         _call(f"{stores}.update", at, body={"name": "Animals"}),
         _call(f"{stores}.list"),
         _call(f"{stores}.files.create", at, file_id="{file}", attributes={"n": 1}),
+        _call(f"{stores}.files.create", at, name="chunks", file_id="{jobs}", chunking_strategy=_CHUNKS),
         _call(f"{stores}.files.retrieve", at, "{file}"),
         _call(f"{stores}.files.update", at, "{file}", attributes={"n": 2}),
         _call(f"{stores}.files.list", at),
@@ -276,22 +309,32 @@ def _media() -> list[JSON]:
         _call("audio.translations.create", model="whisper", file=_WAV),
         _call("audio.speech.create", model="tts", voice="alloy", input="Hello there"),
         _call("images.generate", **edit),
+        _call("images.generate", name="url", model="dall-e-3", prompt="a blue fox", response_format="url"),
         _call("images.generate*", **edit, stream=True, partial_images=1),
         _call("images.edit", **edit, file=_PNG),
         _call("images.edit*", **edit, file=_PNG, stream="true", partial_images=1),
     ]
 
 
-def _messages(model: str, thinker: str) -> list[JSON]:
+def _messages(model: str, thinker: str, failures: Sequence[int] = (400, 429, 500, 503)) -> list[JSON]:
     make, base = "messages.create", {"model": model, "max_tokens": 20, "messages": USER}
     thinking = {"type": "enabled", "budget_tokens": 1024}
+    cached = {"type": "ephemeral"}
+    called = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Paris"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "Sunny"}
+    answered = [*USER, {"role": "assistant", "content": [called]}, {"role": "user", "content": [result]}]
     return [
         *_both(make, name="plain", **base),
         *_both(make, name="system", **base, system="Be brief.", stop_sequences=["\n"]),
         *_both(make, name="tools", **{**base, "max_tokens": 300}, tools=[_CLAUDE_TOOL], tool_choice={"type": "any"}),
         *_both(make, name="thought", **{**base, "max_tokens": 4000, "model": thinker}, thinking=thinking),
         *_both(make, name="declined", **{**base, "messages": DECLINE}),
+        *_both(make, name="cut", **{**base, "messages": CUT}),
+        *_both(make, name="cached", **base, system=[{"type": "text", "text": "Be brief.", "cache_control": cached}]),
+        *_both(make, name="answered", **{**base, "messages": answered}, tools=[_CLAUDE_TOOL]),
+        *_fail(make, failures, model=model, max_tokens=20),
         _call("messages.count_tokens", model=model, messages=USER),
+        _call("messages.count_tokens", name="tools", model=model, messages=USER, tools=[_CLAUDE_TOOL]),
         _call("models.list"),
         _call("models.retrieve", model),
         _call(make, name="refused", status=400, **{**base, "temperature": 9}),
@@ -314,12 +357,16 @@ def _message_batches(model: str) -> list[JSON]:
 def _finished_batches(model: str) -> list[JSON]:
     url = "/v1/chat/completions"
     fields: JSON = {"input_file_id": "{jobs}", "endpoint": url, "completion_window": "24h"}
+    bad = {"bad": "id"}
     return [
         _call("files.create", purpose="batch", file=_batch_file(url, model), save={"jobs": "id"}),
         _call("batches.create", **fields, save={"batch": "id"}),
         _call("batches.retrieve", "{batch}", save={"output": "output_file_id"}),
         _call("files.retrieve", "{output}"),
         _call("files.content", "{output}"),
+        _call("files.create", purpose="batch", file=_file("file", "b.jsonl", "application/jsonl", b"{"), save=bad),
+        _call("batches.create", name="bad", **{**fields, "input_file_id": "{bad}"}, save={"failed": "id"}),
+        _call("batches.retrieve", "{failed}", name="bad"),
     ]
 
 
@@ -388,6 +435,7 @@ def _list_databricks(live: Running) -> list[JSON]:
         *chats(claude, logprobs=None, n=1),
         *chats(gpt, logprobs=None, n=1, max_tokens=None),
         _refuse(llama, 400, temperature=9),
+        *_fail("chat.completions.create", (429, 500, 503), model=llama),
         *_responses(gpt, more=False),
         *_completions("text", None),
         *_embeddings("databricks-gte-large-en"),

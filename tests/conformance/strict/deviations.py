@@ -9,6 +9,7 @@ import re
 
 _AZURE = "dialect: Azure OpenAI adds what the content filter saw (Azure/azure-sdk-assets, recorded answers)"
 _AZURE_ERROR = "dialect: Azure's errors of a missing deployment have a code and a message (recorded answers)"
+_AZURE_FILTER = "dialect: Azure's errors of filtered prompts say what was filtered (recorded answers)"
 _AZURE_MODELS = "dialect: models of api-versions (learn.microsoft.com, Azure OpenAI Models - List)"
 _AZURE_SOUND = "dialect: Azure's verbose transcripts have the task (Azure/azure-rest-api-specs, OpenAI inference)"
 _STORED = "types: stored completions repeat their request (OpenAI API reference, List Chat Completions)"
@@ -38,6 +39,7 @@ KNOWN: dict[str, str] = {
     _RESPONSE + r"\.content_filters: unknown": _AZURE,
     r"(go|node|python) azure( dated)? chat\.completions\.create\* \.object: misfit": _AZURE,
     r"\w+ azure( dated)? chat\.completions\.create \.(type|param): missing": _AZURE_ERROR,
+    r"\w+ azure( dated)? chat\.completions\.create \.(innererror: unknown|status: unknown|type: null)": _AZURE_FILTER,
     r"\w+ azure dated models\.\w+ \.(capabilities|created_at|deprecation|lifecycle_status|status): unknown": (
         _AZURE_MODELS
     ),
