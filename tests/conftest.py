@@ -24,7 +24,7 @@ from emulator.observability.spans import Spans
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
-from tests.http_client import OBSERVERS, Running
+from tests.http_client import JOURNAL_OBSERVERS, OBSERVERS, Running
 from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as serving
 
@@ -68,6 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         observer = Observer(config.option.official)
         OBSERVERS.append(observer.observe)
+        JOURNAL_OBSERVERS.append(observer.observe_journal)
         config.stash[_OBSERVER] = observer
 
 
@@ -182,6 +183,8 @@ class LiveServer:
         async with running(self._scenario, self._tls) as value:
             self._ready.set_result(value)
             await self._stop.wait()
+            for observe in JOURNAL_OBSERVERS:
+                observe(value.built.journal)
 
     def __enter__(self) -> Running:
         self._thread.start()

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from emulator.http.connection import Connection
 from emulator.http.listeners import Listeners
+from emulator.journal.journal import Journal
 from emulator.serve.application import Application
 from tests.untyped_json import JSON
 
@@ -45,6 +46,9 @@ class Answer:
 
 OBSERVERS: list[Callable[[str, bytes, bytes, Answer], None]] = []
 """Called with vendor, head and body of each request of :class:`Running`, and its answer."""
+
+JOURNAL_OBSERVERS: list[Callable[[Journal], None]] = []
+"""Called with the journal of each emulator that ends on a thread of its own: clients of others asked it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
+from emulator.journal.journal import Journal
 from tests.conformance.official.descriptions import Folder, Operation
 from tests.conformance.official.deviations import KNOWN
 from tests.conformance.official.models import compare_message
@@ -35,6 +37,20 @@ class Observer:
             if schema is not None:
                 where = f"{method} {target} {body[:200]!r}"
                 self._collect(operation.label, where, partial(_compare, operation, schema, answer.status), answer)
+
+    def observe_journal(self, journal: Journal) -> None:
+        """Compare the answers of a journal that were sent whole and without a fault."""
+        for entry in journal:
+            payload = entry.payload
+            if payload is None or entry.faults or payload.request_cut or payload.response_cut or not entry.whole:
+                continue
+            body = payload.body if payload.encode_stream is None else payload.encode_stream()
+            if body is not None and entry.vendor is not None:
+                lines = "".join(f"\r\n{name}: {value}" for name, value in payload.headers)
+                asked = payload.request
+                target = quote(asked.path) + (f"?{urlencode(asked.query)}" if asked.query else "")
+                answer = Answer(f"HTTP/1.1 {entry.status} x{lines}".encode(), body)
+                self.observe(entry.vendor, f"{entry.method} {target} HTTP/1.1".encode(), asked.body, answer)
 
     def _collect(self, label: str, where: str, compare: Callable[[JSON], list[Deviation]], answer: Answer) -> None:
         streamed = (answer.header("content-type") or "").startswith("text/event-stream")

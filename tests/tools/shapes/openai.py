@@ -8,6 +8,7 @@ ROOTS = {
     "chat": "CreateChatCompletionRequest",
     "responses": "CreateResponse",
     "compact": "CompactResponseMethodPublicBody",
+    "count": "TokenCountsBody",
     "conversation": "CreateConversationBody",
     "vector_store": "CreateVectorStoreRequest",
     "vector_store_update": "UpdateVectorStoreRequest",
@@ -180,8 +181,10 @@ def list_openai(document: Schema) -> dict[str, object]:
     choices = table.shapes["CreateResponse"]["fields"]["tool_choice"]["any"][1]["kinds"]  # type: ignore[index]
     choices |= {key: {"fields": {"type": "string"}} for key in CHOICES}
     table.shapes["item"] = _list_items(table)
-    table.shapes["CompactResponseMethodPublicBody"]["fields"]["input"] = {"any": ["string", {"array": "#item"}]}  # type: ignore[index]
-    table.shapes["CreateResponse"]["fields"]["input"] = {"any": ["string", {"array": "#item"}]}  # type: ignore[index]
+    for body in ("CompactResponseMethodPublicBody", "CreateResponse", "TokenCountsBody"):
+        table.shapes[body]["fields"]["input"] = {"any": ["string", {"array": "#item"}]}  # type: ignore[index]
+    for field in ("tools", "tool_choice"):
+        table.shapes["TokenCountsBody"]["fields"][field] = table.shapes["CreateResponse"]["fields"][field]  # type: ignore[index]
     return table.shapes
 
 

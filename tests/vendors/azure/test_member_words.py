@@ -267,3 +267,39 @@ def test_null_content_has_words_of_its_own(place: int, target: str) -> None:
         f"messages.[{place}].content",
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"odd": 1}, "odd"),
+        ({"stream": True}, "stream"),
+        ({"text": {"fromat": {}}}, "text.fromat"),
+        ({"reasoning": {"max_tokens": 5}}, "reasoning.max_tokens"),
+        ({"input": [{"role": "user", "content": "x", "odd": 1}]}, "input[0].odd"),
+        ({"tools": [{"type": "function", "name": "f", "parameters": {}, "n": 1}]}, "tools[0].n"),
+    ],
+)
+def test_counting_refuses_unknown_members(fields: JSON, param: str) -> None:
+    error = refuse({"model": "gpt-4o", "input": "x", **fields}, f"{RESPONSES}/input_tokens")
+    assert (error["message"], error["param"]) == (f"Unknown parameter: '{param}'.", param)
+
+
+def test_counting_takes_requests_of_responses() -> None:
+    names = ("input", "tools", "tool_choice", "text", "truncation", "instructions", "parallel_tool_calls")
+    rest = {name: RICH_RESPONSE[name] for name in names}
+    assert not isinstance(send({"model": "gpt-4o", **rest}, f"{RESPONSES}/input_tokens"), Refused)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"functions": [{"name": "f"}], "function_call": {"name": 5}}, "function_call.name': expected a string"),
+        ({"prompt_cache_key": []}, "prompt_cache_key': expected a string, but got an array"),
+        ({"stop": ["a", 5]}, "stop[1]': expected a string, but got an integer"),
+        ({"prediction": {"type": "content", "content": ["x"]}}, "prediction.content[0]': expected an object"),
+    ],
+)
+def test_member_of_one_of_two_types_is_named(fields: JSON, message: str) -> None:
+    error = refuse({"messages": [{"role": "user", "content": "x"}], **fields}, CHAT)
+    assert message in error["message"]

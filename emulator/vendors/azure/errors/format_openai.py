@@ -39,7 +39,7 @@ _UNIONS = {
 
 Source: errors of OpenAI's API in public threads, ``messages[0].content`` and ``input`` as objects.
 """
-_LISTS = ("content", "input", "messages", "prompt", "stop")  # fields whose empty list is too short, not of another type
+_LISTS = ("content", "messages", "stop")  # fields whose empty list is too short, not of another type
 _CHOICES = ("enum", "literal_error")
 _BOUNDS = {
     "greater_than_equal": ("below_min_value", "below minimum value", ">=", "ge"),
@@ -98,10 +98,13 @@ def _format_violation(fields: ErrorFields) -> Object:
         advice = fields.details.get("advice")
         message = f"Unsupported parameter: '{param}' is not supported with this model.{f' {advice}' if advice else ''}"
         return _build_error(message, param, "unsupported_parameter")
-    return _format_kind(violation, param)
+    name = param.rpartition(".")[2]
+    takes_items = name != "input" or "/responses" in fields.request.path
+    return _format_kind(violation, param, _UNIONS.get((name, violation.kind), "") if takes_items else "")
 
 
-def _format_kind(violation: Violation, param: str) -> Object:
+def _format_kind(violation: Violation, param: str, union: str) -> Object:
+    """Format a violation by its kind; ``union``: the types that the field takes, if it takes several."""
     kind, value = violation.kind, violation.value
     if kind == "missing":
         return _build_error(f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
@@ -111,7 +114,7 @@ def _format_kind(violation: Violation, param: str) -> Object:
         expected = "Expected an array with minimum length 1, but got an empty array instead."
         return _build_error(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
     if kind in _EXPECTED:
-        wanted = _EXPECTED[kind] if isinstance(value, list) else _UNIONS.get((name, kind), _EXPECTED[kind])
+        wanted = union if union and not isinstance(value, list) else _EXPECTED[kind]
         message = f"Invalid type for '{param}': expected {wanted}, but got {format_type(value)} instead."
         return _build_error(message, param, "invalid_type")
     if kind in _BOUNDS:

@@ -34,7 +34,9 @@ ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
     ErrorKind.TIMEOUT: (504, "GatewayTimeout", "The operation timed out."),
     ErrorKind.INTERNAL: (500, "InternalServerError", "An internal error occurred."),
 }
-BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them; no part of a path
+BRANCHES = frozenset(
+    {"str", "list[str]", "list[ContentPart]", "ChosenFunction"}
+)  # of unions, as ``loc`` names them; no part of a path
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -90,12 +92,13 @@ class ErrorFields:
 
     @property
     def nearest(self) -> Violation:
-        """The first violation, but of a list that is no text that of its item, where both have the same place."""
+        """The first violation, but of a list or object that is no text that of its member, if one is wrong."""
         first = self.violation
+        is_other = isinstance(first.value, list | dict) and str(first.loc[-1]).startswith(("str", "literal["))
         for error in as_array(self.details.get("errors", []))[1:]:
             other = _parse_violation(as_object(error))
             is_item = len(other.loc) > len(first.loc) and [*other.loc[: len(first.loc) - 1]] == [*first.loc[:-1]]
-            if isinstance(first.value, list) and first.loc[-1] == "str" and is_item:
+            if is_other and is_item:
                 return other
         return first
 

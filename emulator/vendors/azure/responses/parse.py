@@ -99,6 +99,7 @@ def count_input(request: Request, service: AzureService) -> Response:
     fields = parsed.body if isinstance(parsed.body, dict) else {}
     given = {name: value for name, value in fields.items() if value is not None}
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)
+    validate_members("count", parsed.fields, parsed)
     before = load_previous(wire, request).items
     count = count_items(wire, parsed, [*before, *(list_items(wire.input) if wire.input else ())])
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
