@@ -144,11 +144,11 @@ def _read_exchanges(path: Path) -> Iterator[MeasuredCall]:
 def _list_event_times(writes: Iterable[object]) -> list[float]:
     """Return when each event of a stream was complete."""
     from emulator.recording.content import split_events
-    from emulator.recording.exchange import Write
+    from emulator.recording.exchange import RecordedWrite
 
     ends, offsets, size, data = [], [], 0, b""
     for write in writes:
-        assert isinstance(write, Write)
+        assert isinstance(write, RecordedWrite)
         size += len(write.data)
         data += write.data
         ends.append(size)

@@ -16,7 +16,7 @@ from emulator.imports.fixtures import is_aimock, is_llmposter, read_aimock, read
 from emulator.imports.logs import Batches, is_batch_line, is_litellm, read_litellm
 from emulator.imports.mockserver import is_mockserver, read_mockserver
 from emulator.imports.result import ImportProblem, ImportResult, as_mapping
-from emulator.recording.exchange import SUFFIX, Exchange, Write, drop_framing, format_exchange
+from emulator.recording.exchange import SUFFIX, Exchange, RecordedWrite, drop_framing, format_exchange
 from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
 
 _MAX_FILE = 256 * 1024**2  # bytes
@@ -165,7 +165,7 @@ def redact_exchange(exchange: Exchange, secrets: Secrets) -> Exchange:
     exchange.target = redact_target(exchange.target, secrets)
     exchange.request_body = redact_whole(exchange.request_body, secrets, "request body")
     exchange.headers = redact_headers(drop_framing(exchange.headers), secrets, "response")
-    writes: list[Write] = redact_writes(exchange.writes, secrets, "response body")[0]
+    writes: list[RecordedWrite] = redact_writes(exchange.writes, secrets, "response body")[0]
     exchange.writes = tuple(write for write in writes if write.data)
     exchange.redacted = secrets.total
     return exchange

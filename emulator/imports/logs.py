@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from emulator.core.json import JSON, Object, dump_json, parse_json
 from emulator.imports.result import ImportResult, as_items, as_mapping
 from emulator.imports.vendors import OPENAI_PATHS, find_target, find_vendor
-from emulator.recording.exchange import Exchange, Write
+from emulator.recording.exchange import Exchange, RecordedWrite
 
 _JSON_TYPE = (("Content-Type", "application/json"),)
 _STREAM_TYPE = (("Content-Type", "text/event-stream"),)
@@ -87,7 +87,7 @@ def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: 
         _set_stream(exchange, as_mapping(line.get("response")))
         found.lost.append(f"{place}: LiteLLM logs no events: the answer is one piece at the time of its first token")
     else:
-        exchange.writes = (Write(exchange.offset, dump_json(line.get("response"))),)
+        exchange.writes = (RecordedWrite(exchange.offset, dump_json(line.get("response"))),)
     return exchange
 
 
@@ -103,9 +103,9 @@ def _set_failure(exchange: Exchange, line: Object, place: str, found: ImportResu
     except ValueError:
         body = None
     if isinstance(body, dict):  # most providers' errors end with the body
-        exchange.writes = (Write(exchange.ended, dump_json(body)),)
+        exchange.writes = (RecordedWrite(exchange.ended, dump_json(body)),)
         return
-    exchange.writes = (Write(exchange.ended, dump_json({"error": {"message": text}})),)
+    exchange.writes = (RecordedWrite(exchange.ended, dump_json({"error": {"message": text}})),)
     found.lost.append(f"{place}: LiteLLM logs the words of this error, not its body")
 
 
@@ -122,9 +122,9 @@ def _set_stream(exchange: Exchange, response: Object) -> None:
         events.append({**head, "choices": [{"index": index, "delta": {}, "finish_reason": reason}]})
     if response.get("usage"):
         events.append({**head, "choices": [], "usage": response["usage"]})
-    writes = [Write(exchange.offset, b"data: " + dump_json(event) + b"\n\n") for event in events[:1]]
-    writes += [Write(exchange.ended, b"data: " + dump_json(event) + b"\n\n") for event in events[1:]]
-    exchange.writes = (*writes, Write(exchange.ended, b"data: [DONE]\n\n"))
+    writes = [RecordedWrite(exchange.offset, b"data: " + dump_json(event) + b"\n\n") for event in events[:1]]
+    writes += [RecordedWrite(exchange.ended, b"data: " + dump_json(event) + b"\n\n") for event in events[1:]]
+    exchange.writes = (*writes, RecordedWrite(exchange.ended, b"data: [DONE]\n\n"))
     exchange.headers, exchange.framing = _STREAM_TYPE, "chunked"
 
 
@@ -184,6 +184,6 @@ class Batches:
             request_body=dump_json(asked.get("body")),
             status=status,
             headers=_JSON_TYPE,
-            writes=(Write(0.0, dump_json(response.get("body"))),),
+            writes=(RecordedWrite(0.0, dump_json(response.get("body"))),),
             ending="whole",
         )

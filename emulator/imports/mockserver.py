@@ -19,7 +19,7 @@ from emulator.imports.cassettes import build_exchange, finish_exchange
 from emulator.imports.fixtures import Lose, RuleNames, add_rule, build_error
 from emulator.imports.result import ImportResult, as_items, as_mapping
 from emulator.recording.content import read_whole
-from emulator.recording.exchange import Exchange, Write, drop_framing, find_header
+from emulator.recording.exchange import Exchange, RecordedWrite, drop_framing, find_header
 
 _TOTAL, _DELAYS = "x-mockserver-response-time-ms", "x-mockserver-chunk-delays-ms"
 
@@ -216,4 +216,6 @@ def _set_times(exchange: Exchange, delays: str) -> None:
     start = max(0.0, exchange.ended - sum(gaps))
     offsets: Sequence[float] = [start + passed for passed in accumulate(gaps)]
     exchange.offset = offsets[0]
-    exchange.writes = tuple(Write(offset, write.data) for offset, write in zip(offsets, exchange.writes, strict=True))
+    exchange.writes = tuple(
+        RecordedWrite(offset, write.data) for offset, write in zip(offsets, exchange.writes, strict=True)
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object
 from emulator.recording.content import split_events
-from emulator.recording.exchange import Exchange, Write
+from emulator.recording.exchange import Exchange, RecordedWrite
 
 
 class ImportProblem(ValueError):
@@ -44,8 +44,8 @@ def as_items(value: JSON) -> list[JSON]:
     return value if isinstance(value, list) else []
 
 
-def cut_body(body: bytes, headers: Headers, offset: float) -> tuple[Write, ...]:
+def cut_body(body: bytes, headers: Headers, offset: float) -> tuple[RecordedWrite, ...]:
     """Return the writes of a body whose times are unknown: a stream's events, or the whole."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     parts = split_events(body) if kind.startswith("text/event-stream") else [body] if body else []
-    return tuple(Write(offset, part) for part in parts)
+    return tuple(RecordedWrite(offset, part) for part in parts)

@@ -36,7 +36,7 @@ class ExchangeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class RecordedWrite:
     """Bytes of a response body that arrived together, ``offset`` seconds after the request."""
 
     offset: float
@@ -73,7 +73,7 @@ class Exchange:
     headers: Headers = ()
     offset: float = 0.0
     framing: Literal["length", "chunked", "close", "none"] = "length"
-    writes: tuple[Write, ...] = ()
+    writes: tuple[RecordedWrite, ...] = ()
     ending: Ending = "cut"
     ended: float = 0.0
     missing: int = 0
@@ -138,7 +138,7 @@ def format_head(exchange: Exchange) -> str:
     return "\n".join(lines) + "\n"
 
 
-def format_write(write: Write) -> str:
+def format_write(write: RecordedWrite) -> str:
     """Format one write of the body."""
     return "\n".join([f"=== write after {write.offset:.6f}", *format_body(write.data)]) + "\n"
 
@@ -224,7 +224,7 @@ class _Parser:
         about = dict(self._read_pairs())
         exchange = Exchange(vendor=about.get("vendor", ""), method="", target="", source=self._source)
         exchange.time = self._read_time(about.get("time", ""))
-        writes: list[Write] = []
+        writes: list[RecordedWrite] = []
         while self._at < len(self._lines):
             line = self._next()
             if not line.strip():
@@ -238,7 +238,7 @@ class _Parser:
         exchange.writes = tuple(writes)
         return exchange
 
-    def _read_section(self, exchange: Exchange, writes: list[Write], found: re.Match[str]) -> None:
+    def _read_section(self, exchange: Exchange, writes: list[RecordedWrite], found: re.Match[str]) -> None:
         kind, word, offset = found[1], found[2] or "", self._read_offset(found[3])
         if kind == "request":
             exchange.method, _, exchange.target = self._next().partition(" ")
@@ -256,7 +256,7 @@ class _Parser:
                 raise self._fail(f"framing is length, chunked, close or none, not {word!r}")
             exchange.framing = word  # type: ignore[assignment]  # checked above
         elif kind == "write":
-            writes.append(Write(offset, self._read_body()))
+            writes.append(RecordedWrite(offset, self._read_body()))
         else:
             self._read_end(exchange, word, offset)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers
-from emulator.recording.exchange import SUFFIX, Ending, Exchange, Write, find_header, list_files
+from emulator.recording.exchange import SUFFIX, Ending, Exchange, RecordedWrite, find_header, list_files
 from emulator.recording.relay import ResponseStart
 from emulator.recording.writer import DECODED, MAX_BODY, WINDOW, ExchangeSummary, LocalWriters, Writers
 
@@ -98,7 +98,7 @@ class ExchangeRecorder:
         self._number = next(_NUMBERS)
         self._request: list[bytes] = []
         self._request_size = 0
-        self._writes: list[Write] = []
+        self._writes: list[RecordedWrite] = []
         self._waiting = 0  # bytes
         self._size = 0  # bytes of a body that is one document
         self._is_stream = False
@@ -134,7 +134,7 @@ class ExchangeRecorder:
             if self._size > MAX_BODY:
                 self._exchange.unkept += len(data)
                 return
-        self._writes.append(Write(offset, data))
+        self._writes.append(RecordedWrite(offset, data))
         self._waiting += len(data)
         if self._waiting > WINDOW:
             if self._flushing is not None and self._waiting > _MAX_WAITING:
@@ -194,7 +194,7 @@ class ExchangeRecorder:
 
     # In the worker thread
 
-    def _add(self, writes: list[Write]) -> None:
+    def _add(self, writes: list[RecordedWrite]) -> None:
         writers = self._folder.writers
         if not self._is_open:
             request = b"".join(self._request)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from emulator.core.processes import name_command
-from emulator.recording.exchange import Exchange, Write
+from emulator.recording.exchange import Exchange, RecordedWrite
 from emulator.recording.writer import ExchangeSummary, LocalWriters
 
 _MODULE = "emulator.recording.process"
@@ -43,7 +43,7 @@ class ProcessWriters:
     def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
         self._ask("open", number, path, exchange, is_stream=is_stream)
 
-    def add(self, number: int, writes: Sequence[Write]) -> None:
+    def add(self, number: int, writes: Sequence[RecordedWrite]) -> None:
         self._ask("add", number, writes)
 
     def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:

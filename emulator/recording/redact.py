@@ -15,7 +15,7 @@ from emulator.core.redaction.credentials import mask
 from emulator.core.redaction.names import is_secret_name
 from emulator.core.redaction.tokens import find_tokens
 from emulator.core.redaction.values import redact, redact_text
-from emulator.recording.exchange import Write
+from emulator.recording.exchange import RecordedWrite
 
 _Edit = tuple[int, int, str]
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
@@ -102,12 +102,12 @@ def _redact_plain(text: str, secrets: Secrets, place: str) -> str:
 
 def redact_whole(body: bytes, secrets: Secrets, place: str) -> bytes:
     """Return a complete body without credentials."""
-    return b"".join(write.data for write in redact_writes([Write(0.0, body)], secrets, place)[0])
+    return b"".join(write.data for write in redact_writes([RecordedWrite(0.0, body)], secrets, place)[0])
 
 
 def redact_writes(
-    writes: Sequence[Write], secrets: Secrets, place: str, *, keep: int = 0
-) -> tuple[list[Write], list[Write]]:
+    writes: Sequence[RecordedWrite], secrets: Secrets, place: str, *, keep: int = 0
+) -> tuple[list[RecordedWrite], list[RecordedWrite]]:
     """Return redacted writes, and the last ones unchanged, which wait for more of the stream.
 
     Args:
@@ -131,7 +131,7 @@ def redact_writes(
     if cuts or chosen:
         secrets.note(place, max(1, len(groups) if not keep else len(chosen), cuts))
     done = _edit_parts(parts[:limit], _drop_overlaps(chosen))
-    return [Write(at, part) for at, part in zip(offsets, done, strict=False)], list(writes[limit:])
+    return [RecordedWrite(at, part) for at, part in zip(offsets, done, strict=False)], list(writes[limit:])
 
 
 _ByteEdit = tuple[int, int, bytes]

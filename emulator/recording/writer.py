@@ -12,7 +12,7 @@ from typing import Protocol, TextIO
 from emulator.core.http import Headers
 from emulator.recording.exchange import (
     Exchange,
-    Write,
+    RecordedWrite,
     drop_framing,
     find_header,
     format_end,
@@ -59,7 +59,7 @@ class Writers(Protocol):
     def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
         """Begin a file: request and head of the response."""
 
-    def add(self, number: int, writes: Sequence[Write]) -> None:
+    def add(self, number: int, writes: Sequence[RecordedWrite]) -> None:
         """Take the next writes of a response."""
 
     def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
@@ -77,7 +77,7 @@ class _File:
         self._exchange = replace(exchange)  # it is redacted in place
         self._is_stream = is_stream
         self._secrets = Secrets()
-        self._waiting: list[Write] = []
+        self._waiting: list[RecordedWrite] = []
         self._size = 0  # bytes that wait
         self._unkept = 0
         self._is_skipping = False
@@ -115,7 +115,7 @@ class _File:
         self._exchange.request_headers = _drop(self._exchange.request_headers, "content-encoding")
         return plain
 
-    def add(self, writes: Sequence[Write]) -> None:
+    def add(self, writes: Sequence[RecordedWrite]) -> None:
         if self._is_skipping:
             writes = self._skip(writes)
         self._waiting += writes
@@ -128,14 +128,14 @@ class _File:
             self._unkept += self._size
             self._waiting, self._size, self._is_skipping = [], 0, True
 
-    def _skip(self, writes: Sequence[Write]) -> Sequence[Write]:
+    def _skip(self, writes: Sequence[RecordedWrite]) -> Sequence[RecordedWrite]:
         """Leave out the rest of an event that is too long."""
         for number, write in enumerate(writes):
             _, end, rest = write.data.partition(b"\n")
             if end:
                 self._unkept += len(write.data) - len(rest)
                 self._is_skipping = False
-                return [Write(write.offset, rest), *writes[number + 1 :]]
+                return [RecordedWrite(write.offset, rest), *writes[number + 1 :]]
             self._unkept += len(write.data)
         return ()
 
@@ -179,7 +179,7 @@ class LocalWriters:
     def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
         self._files[number] = _File(path, exchange, is_stream=is_stream)
 
-    def add(self, number: int, writes: Sequence[Write]) -> None:
+    def add(self, number: int, writes: Sequence[RecordedWrite]) -> None:
         try:
             self._files[number].add(writes)
         except OSError:

@@ -117,7 +117,7 @@ Saved = dict[str, tuple[int, int]]
 Thread = tuple[int, Saved]
 
 
-class Match:
+class ExpressionMatch:
     """Match of an expression; its named groups."""
 
     def __init__(self, groups: dict[str, bytes | None]) -> None:
@@ -138,12 +138,12 @@ class Compiled:
         self._transitions = 0
         self._start = _State(frozenset({0}), _START)
 
-    def search(self, data: bytes) -> Match | None:
+    def search(self, data: bytes) -> ExpressionMatch | None:
         """Search a text in UTF-8."""
         text = data.decode("utf-8", "surrogatepass")
         if not self._find(text):
             return None
-        return Match(self._capture(text) if self._captures else {})
+        return ExpressionMatch(self._capture(text) if self._captures else {})
 
     def _find(self, text: str) -> bool:
         state = self._start

@@ -11,7 +11,7 @@ from emulator.cli import main
 from emulator.handler.replay import Resolver
 from emulator.recording.canonical import PARTS
 from emulator.recording.compare import RecordingComparison, build_overlay, compare
-from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
+from emulator.recording.exchange import Exchange, RecordedWrite, format_exchange, load_folder
 from emulator.recording.replay import Recording
 from emulator.scenario.load import load_scenario
 from emulator.vendors import VENDORS
@@ -25,7 +25,7 @@ REFUSED = replace(
     say(""),
     target="/serving-endpoints/gone/invocations",
     status=404,
-    writes=(Write(0.1, b'{"error_code": "NOT_FOUND", "message": "No endpoint gone since 2026-11-26."}'),),
+    writes=(RecordedWrite(0.1, b'{"error_code": "NOT_FOUND", "message": "No endpoint gone since 2026-11-26."}'),),
 )
 
 

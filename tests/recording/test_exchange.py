@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.recording.exchange import Exchange, ExchangeError, Write, format_exchange, parse_exchange, parse_exchanges
+from emulator.recording.exchange import (
+    Exchange,
+    ExchangeError,
+    RecordedWrite,
+    format_exchange,
+    parse_exchange,
+    parse_exchanges,
+)
 from tests.tools.docs.blocks import find_blocks
 
 WHOLE = Exchange(
@@ -21,7 +28,7 @@ WHOLE = Exchange(
     headers=(("Content-Type", "text/event-stream"),),
     offset=0.25,
     framing="chunked",
-    writes=(Write(0.5, b"data: 1\n\n"), Write(0.75, "data: é\r\n\r\n".encode())),
+    writes=(RecordedWrite(0.5, b"data: 1\n\n"), RecordedWrite(0.75, "data: é\r\n\r\n".encode())),
     ending="whole",
     ended=1.0,
 )
@@ -29,7 +36,7 @@ WHOLE = Exchange(
 
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=20).map(str.encode), max_size=4), st.binary(max_size=40))
 def test_any_bytes_come_back(parts: list[bytes], body: bytes) -> None:
-    writes = tuple(Write(number / 4, part) for number, part in enumerate(parts))
+    writes = tuple(RecordedWrite(number / 4, part) for number, part in enumerate(parts))
     exchange = replace(WHOLE, request_body=body, writes=writes)
     assert parse_exchange(format_exchange(exchange)) == exchange
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.recording.exchange import Write, load_folder
+from emulator.recording.exchange import RecordedWrite, load_folder
 from emulator.recording.process import ProcessWriters
 from emulator.recording.writer import LocalWriters, Writers
 from tests.recording.test_replay import STREAM
@@ -15,11 +15,12 @@ from tests.recording.test_replay import STREAM
 pytestmark = pytest.mark.slow
 SECRET = f"dapi{'0123456789abcdef' * 2}"
 WORDS = [
-    Write(number / 10, b'data: {"t": "word %d"}\n\n' % number + b": " + b"." * 9000 + b"\n") for number in range(99)
+    RecordedWrite(number / 10, b'data: {"t": "word %d"}\n\n' % number + b": " + b"." * 9000 + b"\n")
+    for number in range(99)
 ]
 SPLIT = [
-    Write(10.0, f'data: {{"t": "{SECRET[:9]}"}}\n\n'.encode()),
-    Write(11.0, f'data: {{"t": "{SECRET[9:]}"}}\n\n'.encode()),
+    RecordedWrite(10.0, f'data: {{"t": "{SECRET[:9]}"}}\n\n'.encode()),
+    RecordedWrite(11.0, f'data: {{"t": "{SECRET[9:]}"}}\n\n'.encode()),
 ]
 
 
@@ -78,5 +79,5 @@ def test_end_of_the_process_is_an_error(tmp_path: Path) -> None:
 def test_tokens_are_counted(events: list[str], tokens: int, tmp_path: Path) -> None:
     writers = LocalWriters()
     writers.open(1, tmp_path / "0001-a.exchange", STREAM, is_stream=True)
-    writers.add(1, [Write(0.0, f"data: {event}\n\n".encode()) for event in events])
+    writers.add(1, [RecordedWrite(0.0, f"data: {event}\n\n".encode()) for event in events])
     assert writers.finish(1, STREAM).tokens == tokens

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from emulator.http.connection import IncomingRequest
-from emulator.recording.exchange import Write, load_folder
+from emulator.recording.exchange import RecordedWrite, load_folder
 from emulator.recording.redact import Secrets, redact_writes
 from tests.recording.servers import recording, serving
 
@@ -126,7 +126,7 @@ def test_token_at_the_edge_of_a_window_waits() -> None:
         for part in ["word " * 20, secret[:40], secret[40:] + "; that is all", "end"]
     ]
     secrets = Secrets()
-    writes = [Write(float(number), event) for number, event in enumerate(events)]
+    writes = [RecordedWrite(float(number), event) for number, event in enumerate(events)]
     done, left = redact_writes(writes[:2], secrets, "body", keep=1)
     assert [write.data for write in done] == events[:1]
     last, rest = redact_writes([*left, *writes[2:]], secrets, "body")
@@ -148,6 +148,6 @@ def test_token_at_the_edge_of_a_window_waits() -> None:
 )
 def test_text_without_credentials_stays(text: str) -> None:
     secrets = Secrets()
-    done, _ = redact_writes([Write(0.0, text.encode())], secrets, "body")
+    done, _ = redact_writes([RecordedWrite(0.0, text.encode())], secrets, "body")
     assert done[0].data == text.encode()
     assert not secrets.total

@@ -16,7 +16,7 @@ from emulator.core.http import Mark
 from emulator.handler.forward import Forwarding
 from emulator.handler.replay import load_recording
 from emulator.recording.canonical import canonicalize
-from emulator.recording.exchange import Exchange, Write, format_exchange, load_folder
+from emulator.recording.exchange import Exchange, RecordedWrite, format_exchange, load_folder
 from emulator.recording.replay import RecordedExchange
 from emulator.scenario.load import load_scenario
 from emulator.scenario.parsed import ScenarioError
@@ -39,7 +39,7 @@ STREAM = Exchange(
     offset=0.25,
     framing="chunked",
     writes=tuple(
-        Write(0.5 + number / 4, f"data: {json.dumps(event)}\n\n".encode())
+        RecordedWrite(0.5 + number / 4, f"data: {json.dumps(event)}\n\n".encode())
         for number, event in enumerate(
             [
                 {"choices": [{"index": 0, "delta": {"content": "One two three"}}]},
@@ -58,7 +58,7 @@ def say(text: str) -> Exchange:
     body = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}).encode()
     asked = json.dumps({"messages": [{"role": "user", "content": "Hi"}]}).encode()
     headers = (("Content-Type", "application/json"),)
-    return replace(STREAM, request_body=asked, headers=headers, framing="length", writes=(Write(0.5, body),))
+    return replace(STREAM, request_body=asked, headers=headers, framing="length", writes=(RecordedWrite(0.5, body),))
 
 
 def write_scenario(more: str = "", *exchanges: Exchange, **settings: object) -> str:
@@ -366,7 +366,7 @@ async def test_recording_is_read_before_the_first_request(start: Start) -> None:
 def test_event_ends_where_its_last_byte_is(cuts: list[int]) -> None:
     body = STREAM.body
     places = [0, *(cut for cut in cuts if cut < len(body)), len(body)]
-    writes = tuple(Write(0.1, body[one:two]) for one, two in itertools.pairwise(places))
+    writes = tuple(RecordedWrite(0.1, body[one:two]) for one, two in itertools.pairwise(places))
     asked = canonicalize("", "", b"")
     pieces = RecordedExchange(replace(STREAM, writes=writes), asked).pieces
     assert b"".join(piece.data for piece in pieces) == body
