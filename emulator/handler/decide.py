@@ -144,7 +144,6 @@ class ResponseDecider:
         if self._replayer is not None:
             recorded = await self._replayer.find(context)
             if recorded is not None:
-                context.hint = _explain_replay(recorded, match)
                 return await self._replay(recorded, context, match)
         if self._emulator.unmatched in ("forward", "record") and not match.outcome.pass_:
             return self._forward(context)
@@ -160,6 +159,7 @@ class ResponseDecider:
     async def _replay(self, recorded: RecordedExchange, context: RequestContext, match: Match) -> FaultableResponse:
         """Return the response of an exchange; an answer of a model costs quota as any other."""
         assert self._replayer is not None
+        context.hint = _explain_replay(recorded, match)
         found = self._replayer.read(recorded)
         if context.call is not None and found.is_planned:
             context.plan = await self._plan(context.call, found.fix(match), context)
@@ -170,10 +170,16 @@ class ResponseDecider:
     async def replay_refused(
         self, error: EmulatedError, context: RequestContext
     ) -> Response | FaultableResponse | None:
-        """Return the recorded response to a request that the vendor's parser refuses, or mark it to be forwarded."""
-        if error.kind is ErrorKind.UNAUTHENTICATED or context.parsed is not None or not self._emulator.seeks_elsewhere:
+        """Return the recorded response to a request that the vendor's parser refuses, or mark it to be forwarded.
+
+        A request without a valid credential gets only a recorded refusal of one.
+        """
+        if context.parsed is not None or not self._emulator.seeks_elsewhere:
             return None
-        return await self._seek(context, UNMATCHED)
+        if error.kind is not ErrorKind.UNAUTHENTICATED:
+            return await self._seek(context, UNMATCHED)
+        recorded = None if self._replayer is None else await self._replayer.find(context, is_refused=True)
+        return None if recorded is None else await self._replay(recorded, context, UNMATCHED)
 
     def _forward(self, context: RequestContext) -> Response:
         """Mark a request to be forwarded; without a target the request is refused."""

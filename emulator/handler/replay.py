@@ -78,17 +78,21 @@ class Replayer:
         self._emulator = emulator
         self._recording = load_recording(settings.exchanges or (), vendor, tuple(settings.match))
 
-    async def find(self, context: RequestContext) -> RecordedExchange | None:
-        """Return the exchange that answers a request; equal requests get theirs in order."""
+    async def find(self, context: RequestContext, *, is_refused: bool = False) -> RecordedExchange | None:
+        """Return the exchange that answers a request; equal requests get theirs in order.
+
+        ``is_refused``: the credential is not valid, so that only a recorded refusal of one is the answer.
+        """
         request = context.request
         plain = self._recording.canonicalize(request.method, request.path, request.body)
         found, key = self._recording.find(plain)
         if not found:  # few requests have a credential in their body, and the search for one takes long
             found, key = self._recording.find(self._redact(request))
-        if not found:
+        if not found or (is_refused and not any(map(_refuses_credential, found))):
             return None
         count = await self._emulator.state.count(request.session, _SCOPE, key)
-        return choose(found, count, self._settings.after)
+        chosen = choose(found, count, self._settings.after)
+        return None if is_refused and chosen is not None and not _refuses_credential(chosen) else chosen
 
     def explain_miss(self, context: RequestContext) -> str:
         """Describe the nearest recorded request and what differs."""
@@ -104,6 +108,10 @@ class Replayer:
     def read(self, recorded: RecordedExchange) -> ReplayedAnswer:
         """Return the answer of an exchange."""
         return ReplayedAnswer(recorded, self._settings.timing, self._vendor)
+
+
+def _refuses_credential(recorded: RecordedExchange) -> bool:
+    return recorded.exchange.status in (401, 403)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ Resolve = Callable[[str, str], tuple[str, str]]
 """Function from method and path to the operation and the model that the path names."""
 
 _OWN_HEADER = "x-emulator-"
+_SANDBOX = (("content-security-policy", "sandbox"), ("x-content-type-options", "nosniff"))
 _ALWAYS_DROPPED = frozenset({"content-encoding", "trailer"})
 _MAX_PREPARED = 64 * 1024**2  # bytes of bodies; their pieces take three times as much
 _TASKS: tuple[tuple[str, Task], ...] = (("embeddings", "embeddings"), ("rerank", "rerank"))
@@ -196,16 +197,18 @@ def _schedule_pieces(pieces: Sequence[Piece], tokens: int, schedule: Callable[[f
 
 def _select_headers(headers: Headers, *, is_dated: bool) -> Headers:
     """Return headers without those that belong to the recorded connection, or that the emulator adds itself."""
-    if headers and (headers[-1][0].lower(), headers[-1][1].lower()) == ("connection", "close"):
-        headers = headers[:-1]  # of this connection; before others it is a header of the service itself
-    return tuple(
+    kept = [
         (name, value)
         for name, value in headers
         if name.lower() not in _ALWAYS_DROPPED
         and not (is_dated and name.lower() == "date")
         and not name.lower().startswith(_OWN_HEADER)
-        and (name.lower(), value) not in (("content-security-policy", "sandbox"), ("x-content-type-options", "nosniff"))
-    )
+    ]
+    if tuple((name.lower(), value) for name, value in kept[-2:]) == _SANDBOX:
+        del kept[-2:]  # of the emulator, which adds both to what browsers may run
+    if kept and (kept[-1][0].lower(), kept[-1][1].lower()) == ("connection", "close"):
+        kept.pop()  # of this connection; before others it is a header of the service itself
+    return tuple(kept)
 
 
 def _find_ending(exchange: Exchange) -> tuple[CloseMode, float]:

@@ -22,6 +22,7 @@ from emulator.scenario.load import load_scenario
 from emulator.scenario.parsed import ScenarioError
 from emulator.vendors import VENDORS
 from tests.conftest import Start, running
+from tests.golden import read_request
 from tests.http_client import Running
 from tests.recording.servers import recording
 from tests.tools.attack.rows import CHATS, chat
@@ -131,6 +132,37 @@ async def test_replay_equals_what_was_recorded(vendor: str, start: Start, tmp_pa
     )
     await replayed.ask(vendor, CHATS[vendor][0], chat(vendor, max_tokens=2), headers=KEY)
     assert [await receive(replayed.urls, vendor, fault, body, asks=False) for fault, body in calls] == recorded
+
+
+async def fetch(url: str, path: Path) -> bytes:
+    """The bytes of the response to the request of a golden."""
+    head, body = read_request(path)
+    place = urlsplit(url)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    lines = "".join(f"{line}\r\n" for line in (*head.split("\n"), "Host: x", f"Content-Length: {len(body)}"))
+    writer.write(f"{lines}Connection: close\r\n\r\n".encode() + body)
+    data = await reader.read()
+    writer.close()
+    return _CHANGING.sub(rb"\1", data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vendor", CHATS)
+async def test_every_golden_replays_as_recorded(vendor: str, start: Start, tmp_path: Path) -> None:
+    """Only answers with credentials are others, as these are cut."""
+    goldens = sorted((Path(__file__).parent.parent / "vendors" / vendor / "golden").glob("*.http"))
+    service = await start("version: 1\nname: service\nclock: instant\nlimits: []\n")
+    async with recording({vendor: service.urls[vendor]}, tmp_path) as server:
+        recorded = [await fetch(server.urls[vendor], path) for path in goldens]
+    texts = [f"{number:04}\n{format_exchange(each)}" for number, each in enumerate(load_folder(tmp_path))]
+    replay = json.dumps({"exchanges": texts})
+    replayed = await start(
+        f"version: 1\nname: replayed\nclock: instant\nlimits: []\nreplay: {replay}\nunmatched: refuse\n"
+    )
+    again = [await fetch(replayed.urls[vendor], path) for path in goldens]
+    differing = [path.stem for path, one, two in zip(goldens, recorded, again, strict=True) if one != two]
+    assert differing == [path.stem for path in goldens if path.stem in ("token", "seed_token")]
+    assert len({*recorded}) > 10
 
 
 async def ask(emulator: Running, stream: bool = False, text: str = "Hi", **more: object) -> tuple[int, bytes]:
@@ -275,6 +307,18 @@ async def test_unknown_models_and_errors_are_replayed(start: Start) -> None:
         answer = await emulator.ask("databricks", f"/serving-endpoints/{name}/invocations", body, headers=KEY)
         assert (answer.status, answer.body) == (status, mine.body)
     assert emulator.built.journal.list_calls()[0].load().deployment == "mine"
+
+
+async def test_refused_credential_takes_its_recorded_answer(start: Start) -> None:
+    refused = replace(say("no key"), status=401, reason="Unauthorized")
+    emulator = await start(write_scenario("", refused, say("a"), replace(say("b"), request_body=b'{"messages": "x"}')))
+    body = {"messages": [{"role": "user", "content": "Hi"}]}
+    first = await emulator.ask("databricks", CHATS["databricks"][0], body)
+    assert (first.status, first.body) == (401, refused.body)
+    assert await ask(emulator) == (200, say("a").body)
+    for again in (body, {"messages": "x"}):  # what is recorded is for callers with a credential
+        answer = await emulator.ask("databricks", CHATS["databricks"][0], again)
+        assert (answer.status, b'"error_code":401' in answer.body) == (401, True)
 
 
 async def test_masked_credentials_match_real_ones(start: Start) -> None:

@@ -48,6 +48,9 @@ _TYPES = list_words("string object array number integer boolean null")
 _EXAMPLES = list_words("default const example examples enum")
 # Siblings or members of a ``token`` that is a token of text.
 _TEXT_TOKEN = list_words("logprob bytes top_logprobs special text score")
+# Objects of a model's thoughts, by a member or the value of ``type``; clients send back the signature in them.
+# Sources: docs.anthropic.com, "Extended thinking"; docs.databricks.com, "Query reasoning models".
+_THOUGHTS = list_words("thinking signature_delta summary_text")
 
 
 @dataclass(slots=True)
@@ -208,10 +211,21 @@ class _Redaction:
     def _is_secret(self, member: _Node, node: _Node, place: Place) -> bool:
         if not is_secret_name(place, member.name) and not is_secret_name("member", member.name):
             return False
+        if member.name in ("thoughtSignature", "thought_signature"):  # Gemini's
+            return False
+        if member.name == "signature":
+            return _THOUGHTS.isdisjoint(self._list_signs(node))
         if member.name != "token":
             return True
         around = member.nodes if member.kind == "{" else node.nodes
         return _TEXT_TOKEN.isdisjoint(inner.name for inner in around)
+
+    def _list_signs(self, node: _Node) -> Iterator[str]:
+        """Yield the names of an object's members and the value of ``type``."""
+        for member in node.nodes:
+            yield member.name
+            if member.name == "type" and member.kind == '"':
+                yield _decode(self._text, member)
 
     def _find_pair(self, node: _Node) -> str:
         """Return the credential name of ``{"name": …, "value": …}``, or ``""`` without one."""

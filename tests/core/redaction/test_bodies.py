@@ -30,6 +30,10 @@ READABLE = (
     '{"text":"Is a < b && c > d? Mail me@example.com; see {this} [there]."}',
     "a=b&grant_type=client_credentials&client_id=somebody-known&scope=all-apis",
     'data: {"token":{"id":1,"text":"Hello there","logprob":-1.0,"special":false}}\n\ndata: [DONE]\n\n',
+    '{"content":[{"type":"thinking","thinking":"The tides","signature":"Xzx1KI2_5x1r8KeLmBO2isRXlZdFw1gDIczyT"}]}',
+    '{"delta":{"type":"signature_delta","signature":"Xzx1KI2_5x1r8KeLmBO2isRXlZdFw1gDIczyT"}}',
+    '{"summary":[{"type":"summary_text","text":"The tides","signature":"Xzx1KI2_5x1r8KeLmBO2isRXlZdFw1gDIczyT"}]}',
+    '{"parts":[{"text":"The tides","thoughtSignature":"iTgdc9rmKMhdsKXyScY76KZ-brGpHHh97hTT64R4L8egrc"}]}',
     "Tides, and what the moon has to do with them.",
 )
 
@@ -53,6 +57,7 @@ def test_text_without_credentials_is_unchanged(text: str) -> None:
         pytest.param(
             '{"secrets": {"type": "b", "of": "abcdefghijkl"}}', '{"secrets": {"type": "b", "of": "abcd…"}}', id="all"
         ),
+        pytest.param('{"signature": "abcdefghijkl"}', '{"signature": "abcd…"}', id="a signature of no thoughts"),
         pytest.param("x=1\r\npassword=abcdefghijkl", "x=1\r\npassword=abcd…", id="lines"),
         pytest.param('data: {"password":"abcdefghijkl"}\n\n', 'data: {"password":"abcd…"}\n\n', id="events"),
         pytest.param('{"token": {"default": "abcdefghijkl"}}', '{"token": {"default": "abcd…"}}', id="an object"),
