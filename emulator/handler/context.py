@@ -174,8 +174,8 @@ class RequestContext:
     @property
     def has_failed(self) -> bool:
         """Return whether the client has no whole answer."""
-        sent = self.sent
-        return has_failed(sent.status, [fault.type for fault in self.faults], whole=sent.whole and not sent.truncated)
+        sent, faults = self.sent, [fault.type for fault in self.faults]
+        return has_failed(sent.status, faults, whole=sent.whole and not sent.truncated, error=self.error)
 
     @property
     def is_cut(self) -> bool:

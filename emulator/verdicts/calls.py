@@ -17,9 +17,14 @@ _SLACK = 0.005  # seconds; the end of an answer is noted just before its last by
 _UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed
 
 
-def has_failed(status: int, faults: Sequence[str], *, whole: bool) -> bool:
-    """Return whether the client has no whole answer; ``faults``: types of the response's faults."""
-    return not 200 <= status < 400 or not whole or not _BREAKING.isdisjoint(faults)
+def has_failed(status: int, faults: Sequence[str], *, whole: bool, error: str | None = None) -> bool:
+    """Return whether the client has no whole answer.
+
+    Args:
+        faults: types of the response's faults.
+        error: kind of a refusal; in a stream it may come as an event, with status 200.
+    """
+    return error is not None or not 200 <= status < 400 or not whole or not _BREAKING.isdisjoint(faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ class Call:
     @property
     def failed(self) -> bool:
         """Whether the call has ended without a whole answer for the client."""
-        return self.has_ended and has_failed(self.status, self.faults, whole=self.whole)
+        return self.has_ended and has_failed(self.status, self.faults, whole=self.whole, error=self.error)
 
     @property
     def is_cut(self) -> bool:

@@ -56,7 +56,9 @@ def _describe(call: Call) -> str:
 
 
 def _is_partly_delivered(call: Call) -> bool:
-    return call.failed and 200 <= call.status < 400 and call.bytes_out > 0 and (call.stream or not call.whole)
+    """Return whether the client has bytes of the answer, other than those of an error, but not the whole answer."""
+    has_bytes = call.delivered > 0 or (call.bytes_out > 0 and call.error is None)
+    return call.failed and 200 <= call.status < 400 and has_bytes and (call.stream or not call.whole)
 
 
 def _judge_delivery(history: CallHistory, expected: Expectations) -> Finding:

@@ -71,7 +71,7 @@ def _classify(call: Call, superseded: set[Call]) -> str:
     """Return where an answer's tokens belong; each call has exactly one place."""
     if call.client_left:
         return "abandoned"
-    if call.status >= 400 or "late_error" in call.faults:
+    if call.status >= 400 or call.error is not None or "late_error" in call.faults:
         return "refused"
     if not call.whole or "truncate" in call.faults:
         return "cut"

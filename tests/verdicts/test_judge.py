@@ -135,12 +135,15 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
             for status in (400, 401, 403, 404, 413, 422)
         ],
         ("no_useless_retry", [call(0, status=500, error="content_filter"), call(1)], ROBUST, False),
+        ("no_useless_retry", [call(0, stream=True, error="content_filter"), call(1)], ROBUST, False),  # as an event
         ("no_useless_retry", [refused(0, status=400), call(1, key="mended")], ROBUST, True),
         ("no_useless_retry", [call(0, status=404, error="not_ready"), call(1)], ROBUST, None),
         ("no_useless_retry", [refused(0, status=429), call(1)], ROBUST, None),
         (GONE, [cut(), call(1)], ROBUST, False),
         (GONE, [cut(), call(1)], Expectations(retries_after_delivery=True), None),
         (GONE, [cut()], ROBUST, True),
+        (GONE, [call(stream=True, error="overloaded", bytes_out=70), call(1)], ROBUST, None),
+        (GONE, [call(stream=True, error="overloaded", bytes_out=90, delivered=2), call(1)], ROBUST, False),
         (GONE, [call(whole=False), call(1)], ROBUST, None),
         ("deadline", [call(took=61)], ROBUST, False),
         ("deadline", [call(took=3, whole=False, has_ended=False)], Expectations(deadline=2), False),

@@ -195,6 +195,17 @@ async def test_enforced_budget_is_renewed_by_reset(start: Start) -> None:
     assert [*statuses, (await ask(running)).status] == [200, 400, 200]  # the toy vendor words every refusal as 400
 
 
+async def test_error_that_comes_as_an_event_of_a_stream_is_a_failure(start: Start) -> None:
+    rule = "rules: [{name: filter, error: {kind: content_filter}}]"
+    running = await start(f"version: 1\nname: a\n{rule}\n", vendors=[VENDORS["tgi"]])
+    body = {"messages": [{"role": "user", "content": "a"}], "stream": True}
+    answers = [await running.ask("tgi", "/v1/chat/completions", body) for _ in range(2)]
+    assert [answer.status for answer in answers] == [200, 200]
+    verdict = (await running.ask("front", "/_emulator/verdict")).json()
+    assert [row["rule"] for row in verdict["broken"]] == ["no_useless_retry"]
+    assert verdict["broken"][0]["figures"] == {"status": 200}
+
+
 def list_keys(answer: Answer) -> list[str]:
     """Return the keys of a body, or the body itself if it is text."""
     return list(answer.json()) if answer.body.startswith(b"{") else [answer.body.decode()]
