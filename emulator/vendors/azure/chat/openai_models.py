@@ -51,7 +51,6 @@ from emulator.vendors.azure.extra_parameters import OF_ENGINES, StrictChatExtras
 
 _ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
 _MAX_STOPS = 4
-_SOURCES = ("azure_search", "azure_cosmos_db", "elasticsearch", "mongo_db", "pinecone")
 _MAX_TOOLS = 128
 
 
@@ -203,23 +202,9 @@ def validate_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
         text = f"Invalid value for 'parallel_tool_calls': {text}"
         raise refusals.contradicts(text, "parallel_tool_calls")
     _validate_functions(extras)
-    _validate_sources(extras)
     _validate_json_mode(wire)
     _validate_contents(wire.messages)
     _validate_answers(wire.messages)
-
-
-def _validate_sources(extras: OpenAIChatExtras) -> None:
-    """Raise for a data source of an unknown type; the exact text is unverified.
-
-    Source: Azure/azure-rest-api-specs, AzureOpenAI inference, ``azureChatExtensionConfiguration``.
-    """
-    for position, source in enumerate(extras.data_sources or ()):
-        kind, where = source.get("type"), f"Validation error at #/data_sources/{position}"
-        if kind not in _SOURCES:
-            tags = ", ".join(f"'{name}'" for name in _SOURCES)
-            text = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {tags}"
-            raise refusals.contradicts(f"{where}: {text}", "data_sources")
 
 
 def _validate_functions(extras: OpenAIChatExtras) -> None:

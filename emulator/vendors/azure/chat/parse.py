@@ -9,6 +9,7 @@ from emulator.core.requests import ChatRequest, Message, Sampling, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.options import Context, RememberedOptions, recall_chat, remember_chat
 from emulator.vendors.azure.chat.audio import AudioFormat, parse_format
+from emulator.vendors.azure.chat.data_sources import validate_sources
 from emulator.vendors.azure.chat.features import validate_features, validate_rules
 from emulator.vendors.azure.chat.messages import parse_message
 from emulator.vendors.azure.chat.models import ChatBody, StrictChatRequest
@@ -26,7 +27,7 @@ from emulator.vendors.azure.chat.tools import build_tool, list_customs, parse_to
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
-from emulator.vendors.azure.members import validate_chat
+from emulator.vendors.azure.members import is_strict, validate_chat
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import HEADERS, ParsedRequest, has_padding, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
@@ -133,6 +134,8 @@ def _parse_openai(parsed: ParsedRequest) -> tuple[OpenAIChatBody, OpenAIChatExtr
         extra_fields = parse_extras(parsed, _KNOWN, NATIVE)
         extras = validate(OpenAIChatExtras, extra_fields) if extra_fields else extras
     validate_chat(parsed.fields, parsed)
+    if extras.data_sources:
+        validate_sources(extras.data_sources, strict=is_strict(parsed))
     return wire, extras
 
 

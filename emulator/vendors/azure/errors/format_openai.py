@@ -8,15 +8,18 @@ from collections.abc import Sequence
 
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text, format_value
+from emulator.core.rng import format_uuid, prepare_key
 from emulator.vendors.azure.errors.types import (
     BRANCHES,
     NO_SCHEMA,
+    ON_YOUR_DATA,
     ErrorFields,
     FormattedError,
     Violation,
     format_type,
 )
 
+_derive_id = prepare_key(..., "on your data")
 _EXPECTED = {
     "string_type": "a string",
     "list_type": "an array of objects",
@@ -70,6 +73,9 @@ def format_openai(fields: ErrorFields) -> FormattedError:
         if fields.request.path.endswith(("/embeddings", "/completions")) and not fields.request.path.endswith(_CHAT):
             return FormattedError(_build_error(_format_prompt(fields), None, None))
         return FormattedError(_build_error(_format_context(fields), "messages", "context_length_exceeded"))
+    if details.get("code") == ON_YOUR_DATA:
+        request_id = format_uuid(_derive_id(fields.request.key))
+        return FormattedError({"error": {"requestid": request_id, "code": 400, "message": fields.text}})
     if fields.kind is ErrorKind.INVALID_REQUEST:
         message = _NOT_JSON if details.get("code") == "invalid_json" else fields.text
         code = details.get("openai_code")

@@ -34,6 +34,8 @@ ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
     ErrorKind.TIMEOUT: (504, "GatewayTimeout", "The operation timed out."),
     ErrorKind.INTERNAL: (500, "InternalServerError", "An internal error occurred."),
 }
+ON_YOUR_DATA = "on_your_data"
+"""Code of errors that have the form of Azure OpenAI On Your Data."""
 BRANCHES = frozenset(
     {"str", "list[str]", "list[ContentPart]", "ChosenFunction"}
 )  # of unions, as ``loc`` names them; no part of a path

@@ -12,7 +12,12 @@ TARGET = "/openai/v1/chat/completions"
 TOOL: JSON = {"type": "function", "function": {"name": "f"}}
 OTHER: JSON = {"type": "function", "function": {"name": "g"}}
 ORDINARY: dict[str, JSON] = {
-    "data_sources": [{"type": "azure_search"}],
+    "data_sources": [
+        {
+            "type": "azure_search",
+            "parameters": {"endpoint": "u", "index_name": "i", "authentication": {"type": "api_key", "key": "k"}},
+        }
+    ],
     "functions": [{"name": "f", "parameters": {"type": "object"}}],
     "logit_bias": {"5": -100},
     "logprobs": True,
