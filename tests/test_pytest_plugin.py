@@ -79,10 +79,10 @@ def test_suites_of_one_process_are_judged_alike(suite: pytest.Pytester) -> None:
     source = """
         def test_it(emulator):
             emulator.assert_sound()
-            from emulator.verdicts.calls import History
+            from emulator.verdicts.calls import CallHistory
             from emulator.verdicts.judge import judge
 
-            assert judge(History([], [])).ok
+            assert judge(CallHistory([], [])).ok
     """
     importlib.import_module("emulator.verdicts")
     for _ in range(2):
