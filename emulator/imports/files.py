@@ -181,9 +181,9 @@ def write_found(found: ImportResult, folder: Path) -> list[str]:
     exposed = []
     for number, exchange in enumerate(found.exchanges, 1):
         secrets = Secrets()
-        words = exchange.path.strip("/").replace("/", "-")[-40:].strip("-")
-        file = folder / f"{number:04}-{exchange.vendor}-{words}{SUFFIX}"
         redact_exchange(exchange, secrets)
+        words = exchange.path.strip("/").replace("/", "-").replace("…", "")[-40:].strip("-")
+        file = folder / f"{number:04}-{exchange.vendor}-{words}{SUFFIX}"
         file.write_text(format_exchange(exchange), encoding="utf-8", newline="\n")
         exposed += [f"{file.name}: {place}" for place in secrets.places]
     if found.rules:

@@ -16,6 +16,7 @@ from pathlib import Path
 from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers
 from emulator.recording.exchange import SUFFIX, Ending, Exchange, RecordedWrite, find_header, list_files
+from emulator.recording.redact import Secrets, redact_headers, redact_target
 from emulator.recording.relay import ResponseStart
 from emulator.recording.writer import DECODED, MAX_BODY, WINDOW, ExchangeSummary, LocalWriters, Writers
 
@@ -70,7 +71,10 @@ class ExchangeFolder:
     def begin(self, vendor: str, method: str, target: str, headers: Headers, session: str = "") -> ExchangeRecorder:
         """Return the recorder of a new exchange; those of a session have a folder of their own below this one."""
         self._number += 1
-        words = _WORD.sub("-", target.partition("?")[0].lower()).strip("-").split("-")
+        secrets = Secrets()
+        redact_headers(headers, secrets, "request")
+        shown = redact_target(target, secrets)  # the name of a file reaches the disk, too
+        words = _WORD.sub("-", shown.partition("?")[0].lower()).strip("-").split("-")
         name = f"{self._number:04}-{vendor}-{'-'.join(words[-3:])[:60]}".rstrip("-")
         place = self.path / session if session else self.path
         exchange = Exchange(vendor=vendor, method=method, target=target, request_headers=headers)

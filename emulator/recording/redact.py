@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import AnyStr
 from urllib.parse import parse_qsl, unquote
 
 from emulator.core.http import Headers
@@ -151,7 +152,7 @@ def _compare_lines(before: bytes, after: bytes) -> Iterator[_ByteEdit]:
         at += len(left)
 
 
-def _count_equal(left: bytes, right: bytes) -> int:
+def _count_equal(left: AnyStr, right: AnyStr) -> int:
     shorter = min(len(left), len(right))
     if left[:shorter] == right[:shorter]:
         return shorter
@@ -250,15 +251,17 @@ def _find_in_pieces(pieces: Sequence[tuple[int, str, str]], secrets: Secrets) ->
 
 def _find_spans(whole: str, secrets: Secrets) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and replacement of each credential in a joined text, which may be JSON or a URL itself."""
-    for start, end in find_tokens(whole, secrets.seen):
-        yield start, end, mask(whole[start:end])
-    shown = redact_text(whole)
-    if shown != whole:
-        start = next((at for at, (a, b) in enumerate(zip(whole, shown, strict=False)) if a != b), 0)
-        tail = next(
-            (at for at, (a, b) in enumerate(zip(whole[:start:-1], shown[:start:-1], strict=False)) if a != b), 0
-        )
-        yield start, len(whole) - tail, shown[start : len(shown) - tail]
+    spans = find_tokens(whole, secrets.seen)
+    masked = whole
+    for start, end in reversed(spans):
+        masked = masked[:start] + mask(whole[start:end]) + masked[end:]
+    shown = redact_text(masked)
+    if shown == masked:
+        yield from ((start, end, mask(whole[start:end])) for start, end in spans)
+        return
+    start = _count_equal(whole, shown)  # one range for all, as names may reach over tokens
+    tail = _count_equal(whole[start:][::-1], shown[start:][::-1])
+    yield start, len(whole) - tail, shown[start : len(shown) - tail]
 
 
 def _list_strings(text: str, base: int) -> Iterator[tuple[tuple[str, ...], int, str]]:

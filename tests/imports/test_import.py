@@ -316,6 +316,13 @@ def test_prefixes_of_front_port_and_session_are_left_out(path: str, target: str)
     assert find_target(f"http://127.0.0.1:4010{path}", "mindie") == target
 
 
+def test_names_of_files_have_no_credential(tmp_path: Path) -> None:
+    found = read(tmp_path, {"log": {"entries": [entry(request={"method": "GET", "url": f"{URL}/{SECRET}"})]}})
+    write_found(found, tmp_path / "to")
+    (file,) = (tmp_path / "to").iterdir()
+    assert file.name == "0001-databricks-serving-endpoints-chat-completions-dapi.exchange"
+
+
 @pytest.mark.parametrize("name", ["body.json", "../body.json", "/etc/hostname", "linked.json", "absent.json"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_bodies_in_files_beside_a_har_are_read(name: str, packed: bool, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -51,6 +52,7 @@ PLACES: dict[str, Plant] = {
     "bearer": lambda s: ("/v1", {"Authorization": f"Bearer {s}"}, b"{}"),
     "key": lambda s: ("/v1", {"api-key": s, "x-echo": f"the key is {s}"}, b"{}"),
     "cookie": lambda s: ("/v1", {"Cookie": f"a={s}; b={s}"}, b"{}"),
+    "path": lambda s: (f"/v1/{quote(s)}/{s}", {"api-key": s}, b"{}"),
     "query": lambda s: (f"/v1?a=1&sig={quote(s)}&q={quote(s)}", {}, b"{}"),
     "member": lambda s: ("/v1", {}, json.dumps({"client_secret": s, "note": "n"}).encode()),
     "prompt": lambda s: ("/v1", {}, in_json(f"my key is {s}, keep it")),
@@ -66,12 +68,18 @@ PLACES: dict[str, Plant] = {
         {"Content-Type": "application/x-www-form-urlencoded"},
         f"grant_type=client_credentials&client_secret={quote(s)}&scope=a".encode(),
     ),
+    "page": lambda s: ("/v1", {}, f"<a href='https://u:{s}@h/?a={s}'>{s}</a>".encode()),
     "multipart": lambda s: (
         "/v1",
         {"Content-Type": "multipart/form-data; boundary=b"},
         f'--b\r\nContent-Disposition: form-data; name="token"\r\n\r\n{s}\r\n--b--\r\n'.encode(),
     ),
 }
+
+
+def _name(text: str) -> str:
+    """A text as the name of a file has it."""
+    return re.sub("[^a-z0-9]+", "-", text.lower())[:40]
 
 
 async def echo(http: IncomingRequest) -> bool:
@@ -96,7 +104,7 @@ def read_streams(folder: Path) -> str:
 
 
 async def test_planted_credentials_stay_off_the_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """22 kinds of credential in 11 places, and again in the response, split over its events: 242 calls."""
+    """22 kinds of credential in 13 places, and again in the response, split over its events: 286 calls."""
     caplog.set_level("DEBUG", "emulator")
     async with (
         serving(echo) as url,
@@ -109,9 +117,9 @@ async def test_planted_credentials_stay_off_the_disk(tmp_path: Path, caplog: pyt
                 async with client.post(server.urls["databricks"] + target, data=body, headers=headers) as response:
                     await response.read()
     text = "".join(file.read_text(encoding="utf-8") for file in tmp_path.rglob("*"))
-    text += read_streams(tmp_path) + caplog.text
+    text += read_streams(tmp_path) + caplog.text + "".join(file.name for file in tmp_path.rglob("*"))
     assert len(load_folder(tmp_path)) == len(KINDS) * len(PLACES)
-    left = [(kind, form) for kind, s in KINDS.items() for form in (s, quote(s), s[6:]) if form in text]
+    left = [(kind, form) for kind, s in KINDS.items() for form in (s, quote(s), s[6:], _name(s)) if form in text]
     left += [
         (kind, "base64") for kind, s in KINDS.items() if base64.b64encode(f"key={s}".encode()).decode()[:40] in text
     ]

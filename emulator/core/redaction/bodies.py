@@ -30,6 +30,8 @@ def redact_body(body: bytes) -> bytes:
         return _through(body, _redact_parts)
     if bare[:5] in (b"data:", b"event"):
         return redact_events(body)
+    if bare[:1] == b"<":  # HTML or XML, of which a form would be encoded again
+        return _through(body, redact_text)
     if b"=" in bare:
         return _through(body, _redact_form)
     return body
