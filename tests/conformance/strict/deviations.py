@@ -29,7 +29,7 @@ _OPENVINO = "dialect: OVMS (model_server, src/llm/apis)"
 _CHATS = r"chat\.completions\.(create|list|retrieve|update)\*?"
 _ECHO = (
     r"\.(frequency_penalty|presence_penalty|input_user|request_id|response_format|seed|temperature|tool_choice|tools"
-    r"|top_p|metadata)"
+    r"|top_p)"
 )
 _RESPONSE = r"\w+ (azure|azure dated|databricks|openvino) responses\.\w+\*? (\.response)?"
 _CLAUDE = r"(go|node) (azure|databricks) claude( batches)? messages\.[\w.]+\*? \S*"
@@ -63,9 +63,7 @@ KNOWN: dict[str, str] = {
         _COMPACTED
     ),
     r"node \w+( dated)? responses\.\w+\*? (\.response)?\.output_text: missing": _SDK,
-    r"node \w+( dated)? responses\.\w+\*? (\.response)?\.max_tool_calls: unknown": _OLDER,
-    r"node \w+( dated)? responses\.create\* \.name: missing": _OLDER,
-    r"go \w+( dated)? responses\.\w+\*? (\.response)?\.access_programs: missing": _NEWER,
+    r"(go|node) \w+( dated)? responses\.\w+\*? (\.response)?\.access_programs: missing": _NEWER,
     # completions
     r"(java|node|python) \w+( dated)? completions\.create\* \.choices\[\]\.finish_reason: null": _NULL,
     # Anthropic's API
