@@ -337,7 +337,7 @@ def _messages(model: str, thinker: str, failures: Sequence[int] = (400, 429, 500
         _call("messages.count_tokens", name="tools", model=model, messages=USER, tools=[_CLAUDE_TOOL]),
         _call("models.list"),
         _call("models.retrieve", model),
-        _call(make, name="refused", status=400, **{**base, "temperature": 9}),
+        _call(make, name="refused", status=400, **{**base, "max_tokens": -1}),
         _call(make, name="extra", status=400, **base, colour="red"),
     ]
 

@@ -78,7 +78,6 @@ KNOWN: dict[str, str] = {
     rf"(go|node) databricks {_CHATS} \.choices\[\]\.(logprobs|message)\.refusal: missing": _DATABRICKS,
     r"(go|node) databricks chat\.completions\.create \.choices\[\]\.message\.annotations: null": _DATABRICKS,
     r"\w+ databricks embeddings\.create \.id: unknown": _DATABRICKS,
-    r"node databricks (chat\.completions|responses)\.create \.: misfit": _DATABRICKS,
     r"\w+ databricks (chat\.completions|responses)\.create \.(code|message|param|type): missing": _DATABRICKS,
     r"\w+ databricks (chat\.completions|responses)\.create \.error_code: unknown": _DATABRICKS,
     # MindIE, TGI, OVMS
