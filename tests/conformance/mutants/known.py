@@ -14,16 +14,19 @@ KNOWN: Mapping[str, str] = {
     r"rules azure aoai .*: stream (dropped|retyped null) refused": (
         f"{_TOGETHER} stream_options needs stream (OpenAI API reference)"
     ),
+    r"rules azure seed .*: (\w+_penalty|max_tokens|seed|temperature|top_p) retyped bool refused": (
+        "the profile of the documentation takes no type for another, the container's does (setting strict_types)"
+    ),
     r"rules azure foundry .*: model retyped null refused": (
         "a null model is none, and Foundry demands one (Azure AI Foundry, recorded errors no_model_name)"
     ),
-    r"rules databricks  \S*/(chat/completions/?|completions|embeddings|responses): model (dropped|retyped null) refused": (
+    r"rules databricks  \S*/(chat/completions/?|completions|embeddings|responses): model (dropped|renamed|retyped null) refused": (
         "the path names no endpoint, so the model does (databricks-sdk, openai client of serving endpoints)"
     ),
     r"rules databricks  .*: (tools\[\]|tools\[\]\.function_declarations\[\]) doubled refused": (
         "names of functions are unique (Databricks REST reference; Gemini API: duplicate function declaration)"
     ),
-    r"rules databricks  .*(gpt-oss.*|chat/completions/?): messages\[\]\.content retyped list accepted": (
+    r"rules databricks  .*(gpt-oss.*|gemini.*|chat/completions/?): messages\[\]\.content retyped list accepted": (
         "whether an empty list of parts is refused: unverified"
     ),
     r"rules databricks  .*: input retyped list refused": "an empty list has no item (Databricks REST reference, 'at least one')",
