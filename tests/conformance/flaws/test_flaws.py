@@ -18,7 +18,7 @@ from tests.conformance.flaws.application import PROGRAMS
 from tests.conformance.flaws.sdks import SDKS
 from tests.conformance.flaws.stages import ALSO, BUDGET, RULES, STAGES, write_stage
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]  # waits of seconds, some thousand calls of each client
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]  # waits of seconds, some thousand calls of each client
 
 NODE = shutil.which("node")
 NODE_SDKS: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -68,7 +68,7 @@ def play(server: EmulatorClient, sdk: str, command: Sequence[str], cells: Sequen
         }
         lines.append(json.dumps(part))
     given = {"input": "\n".join(lines), "text": True, "env": {**os.environ, "PYTHONPATH": str(FOLDER.parents[2])}}
-    subprocess.run([*command], check=True, timeout=300, **given)  # type: ignore[call-overload]
+    subprocess.run([*command], check=True, timeout=240, **given)  # type: ignore[call-overload]
     return {cell: session.verdict() for cell, session in sessions.items()}
 
 
