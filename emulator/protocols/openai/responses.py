@@ -142,8 +142,20 @@ def build_echo(given: Mapping[str, JSON], own: Object, without: Collection[str])
     """Return the fields that repeat a request: the vendor's own value, else the given one, else the default."""
     values = {**_ECHOED, **{name: value for name, value in given.items() if value is not None}, **own}
     text = as_object(values["text"])
-    values["text"] = {**({} if text.get("format") else as_object(_ECHOED["text"])), **text}
+    values["text"] = {**as_object(_ECHOED["text"]), **text, "format": _complete_format(text.get("format"))}
     return {name: values[name] for name in _ECHOED if name not in without}
+
+
+def _complete_format(form: JSON) -> JSON:
+    """Return a format with the ``description`` that the service adds to a schema with a name.
+
+    Source: responses recorded in public repositories, ``text.format`` with ``"description": null`` after the type.
+    """
+    if not form:
+        return as_object(_ECHOED["text"])["format"]
+    if isinstance(form, dict) and "name" in form:
+        return {"type": form["type"], "description": None, **form}
+    return form
 
 
 def complete_tool(tool: Object) -> Object:

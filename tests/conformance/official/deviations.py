@@ -59,7 +59,14 @@ KNOWN: dict[str, str] = {
     r"(CreateEmbeddingResponse|azure-openai-\S+ azure (OpenAI\.CreateEmbeddingResponse|/deployments/\{deployment-id\}/embeddings:200)) \.data\[\]\.embedding: str, not array": (
         "description: leaves out encoding_format base64 (OpenAI API reference)"
     ),
+    r"/audio/transcriptions:200 \.task: unknown": "description: a verbose transcript has its task (OpenAI API reference)",
+    r"(ListModelsResponse \.data\[\]|Model )\.\w+: (unknown|missing)": (
+        "dialect: dated versions list models as Azure's authoring API does (Azure/azure-rest-api-specs, models.json)"
+    ),
     # Azure OpenAI, by version and v1
+    r"azure-openai-20\S+ azure response \..*: (unknown|missing|null, not \w+)": _OLD,
+    r"azure-openai-20\S+ azure /deployments/\S+/audio/transcriptions:200 \.\w+: unknown": _OLD,
+    r"azure-openai-20\S+ azure (list)?[vV]ectorStore\S+ (\.data\[\])?\.(attributes: unknown|bytes: missing)": _OLD,
     r"azure-openai-\S+ azure .*(content_filter_results|prompt_filter_results|content_filters): unknown": _AZURE,
     r"azure-openai-v1 azure \w+ \.prompt_filter_results\[\]\.content_filter_results\.\w+: unknown": _NESTED,
     r"azure-openai-\S+ azure \w*reateChatCompletionStreamResponse \.object: value ''": _AZURE,
@@ -70,7 +77,7 @@ KNOWN: dict[str, str] = {
     r"azure-openai-v1 azure AzureResponse \.text\.verbosity: unknown": _OLD,
     r"azure-openai-v1 azure AzureResponse \.output\[\]\.type: value 'custom_tool_call'": _OLD,
     r"azure-openai-v1 azure AzureResponse \.usage: null, not object": _NULL,
-    r"azure-openai-v1 azure \S+ (\.data\[\])?\.(expires_after: null, not object|description: unknown)": _SHOWN,
+    r"azure-openai-\S+ azure \S+ (\.data\[\])?\.(expires_after: null, not object|description: unknown)": _SHOWN,
     r"azure-openai-v1 azure \S+ \.(first_id|last_id): null, not string": _EMPTY,
     r"azure-openai-v1 azure \S+ (\.data\[\])?\.purpose: value 'user_data'": _OLD,
     r"azure-openai-v1 azure /responses/\{response_id\}:200 \.object: value 'response'": (
@@ -96,6 +103,9 @@ KNOWN: dict[str, str] = {
     r"openresponses (azure|databricks) /responses:200 \.(delta: missing|input: unknown|type: value .*)": _CUSTOM,
     r"openresponses (azure|databricks) .*(content_filters|conversation|user|prompt_cache_retention): unknown": _TODAY,
     r"openresponses (azure|databricks) .*cache_write_tokens: unknown": _TODAY,
+    r"openresponses (azure|databricks) .*\.text\.format\.schema: dict, not null": (
+        "description: has no schema there, which the service repeats (recorded answers)"
+    ),
     r"openresponses (azure|databricks) .*tool_choice: dict, not string": _CUSTOM,
     r"openresponses (azure|databricks) /responses:200 \.(sequence_number|response\.\w+): missing": _LATE,
     # the others

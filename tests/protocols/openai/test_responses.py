@@ -38,6 +38,26 @@ def plan_of(finish: FinishReason = "stop") -> Plan:
     return Plan(key=bytes(16), created=5.5, choices=(choice,), usage=Usage(3, 2, 0))
 
 
+@pytest.mark.parametrize(
+    ("given", "echoed"),
+    [
+        ({"verbosity": "low"}, {"format": {"type": "text"}, "verbosity": "low"}),
+        ({"format": {"type": "json_object"}}, {"format": {"type": "json_object"}}),
+        (
+            {"format": {"name": "n", "schema": {}, "type": "json_schema", "strict": True}},
+            {"format": {"type": "json_schema", "description": None, "name": "n", "schema": {}, "strict": True}},
+        ),
+        (
+            {"format": {"type": "json_schema", "name": "n", "description": "d", "schema": {}}},
+            {"format": {"type": "json_schema", "name": "n", "description": "d", "schema": {}}},
+        ),
+        ({"format": {"type": "json_schema", "json_schema": {"name": "n"}}}, None),
+    ],
+)
+def test_build_echo_completes_format(given: JSON, echoed: JSON) -> None:
+    assert build_echo({"text": given}, {}, without=())["text"] == (given if echoed is None else echoed)
+
+
 def test_build_echo_prefers_own_to_given_to_default() -> None:
     given: JSON = {"model": "m", "temperature": 0, "top_p": None, "store": True, "user": "u"}
     echo = build_echo(given, {"store": False}, without=("background", "service_tier"))
