@@ -11,7 +11,7 @@ from tests.conformance.strict.programs import find_reason, run
 from tests.conftest import LiveServer
 from tests.http_client import Running
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]  # two runs of a program, some thousand answers
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]  # two runs of a program, some thousand answers
 
 CLIENTS = {
     "test_python": "openai, anthropic",

@@ -35,7 +35,7 @@ def run(language: str, targets: Sequence[JSON]) -> Report:
     """Return the report of a language's program."""
     command = _COMMANDS[language]()
     done = subprocess.run(
-        command, input=write_plan([*targets], language), capture_output=True, text=True, check=False, timeout=180
+        command, input=write_plan([*targets], language), capture_output=True, text=True, check=False, timeout=130
     )
     assert done.returncode == 0, done.stderr
     return _read(language, [json.loads(line) for line in done.stdout.splitlines()])
