@@ -48,6 +48,7 @@ KNOWN: dict[str, str] = {
     r"Response(StreamEvent \.response|StreamEvent)? ?\.(output\[\]|item)\.status: unknown": _TODAY,
     r"ResponseStreamEvent \.logprobs\[\](\.top_logprobs\[\])?\.bytes: unknown": _TODAY,
     _RESPONSE + r"\.(usage: null, not object|user: null, not string)": _NULL,
+    r"(azure-openai-\S+ azure )?\w*Response\w* ?(\.response)? ?\.text\.format\.description: null, not string": _NULL,
     _RESPONSE + r"\.tools\[\]\.(strict|parameters): missing": _DATABRICKS,
     r"ResponseStreamEvent \.(sequence_number|response\.\w+): missing": _LATE,
     r"ResponseStreamEvent \.name: missing": _NO_NAME,
