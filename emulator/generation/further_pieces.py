@@ -4,46 +4,78 @@ They come after the vocabulary, in lists by locale or kind of text, most common 
 them. A model family has the first so many of each list, so that its token counts are near those of the real vocabulary.
 ``python -m tests.tools.tokens --fit`` finds these numbers; the ids of further pieces depend on them.
 
-Most texts need few of them, so they are no dictionary of strings but pages of text, which take 6 MiB in place of 24. A
-page has the pieces that begin alike, each with its numbers.
+Most texts need few of them, and a dictionary of them all takes 24 MiB. So they stay in their file, which is mapped into
+memory: a header, then pages in the order of their keys, in which bisection finds one. A page is a line with the pieces
+that begin alike, each with its numbers.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import orjson
 
+from emulator.core.cache import lru
+
 _DATA = Path(__file__).parent / "data" / "vocabulary"
-PAGES, LIMITS = _DATA / "further.json", _DATA / "limits.json"
+PAGES, LIMITS = _DATA / "further.tsv", _DATA / "limits.json"
 COMMON = "common "  # begins the limit of a locale's common characters
 _RUN = 1000  # ids
+_LINE_FEED = "\u240a"  # stands for one in the file
 _WIDE = "\u2e80"  # from here on one character says as much as two or three before
 
 
-@dataclass(frozen=True, slots=True)
 class Pages:
     """Pieces of all lists.
 
     Fields:
         sizes: pieces of each list, by its name.
         common: by locale, ideographs or syllables, most common first.
-        pages: by the first characters of their pieces: the length of the longest, then pieces and their numbers, each
-            between tabs. A piece's number is its place in the concatenated lists.
     """
 
-    sizes: Mapping[str, int]
-    common: Mapping[str, str]
-    pages: Mapping[str, str]
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap(file.fileno(), 0, access=ACCESS_READ)
+        header, self._first = self._map.readline(), self._map.tell()
+        fields = orjson.loads(header)
+        self.sizes: Mapping[str, int] = fields["sizes"]
+        self.common: Mapping[str, str] = fields["common"]
+        self.find = lru(256)(self._find)
+
+    def _find(self, key: str) -> bytes | None:
+        """Return the page of a key: the length of the longest piece, then pieces and their numbers, between tabs.
+
+        A piece's number is its place in the concatenated lists.
+        """
+        sought, data = key.encode("utf-8", "replace"), self._map
+        low, high = self._first, len(data)
+        while low < high:
+            middle = (low + high) // 2
+            start = max(low, data.rfind(b"\n", low, middle) + 1)
+            tab, end = data.find(b"\t", start), data.find(b"\n", middle)
+            found = data[start:tab]
+            if found == sought:
+                return data[tab + 1 : end]
+            if found < sought:
+                low = end + 1
+            else:
+                high = start
+        return None
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Yield keys and pages."""
+        for line in self._map[self._first :].decode().replace("\r", "").splitlines():
+            key, _, page = line.partition("\t")
+            yield key, page
 
 
 @cache
 def load_pages() -> Pages:
-    """Load the pieces of all lists."""
-    return Pages(**orjson.loads(PAGES.read_bytes()))
+    """Open the pages of all lists."""
+    return Pages(PAGES)
 
 
 @cache
@@ -58,16 +90,17 @@ def _list_pieces() -> Sequence[str]:
     """Return the pieces by number, for those who decode ids."""
     pages = load_pages()
     pieces = [""] * sum(pages.sizes.values())
-    for page in pages.pages.values():
+    for _, page in pages:
         cells = page.split("\t")[1:-1]
         for piece, numbers in zip(cells[::2], cells[1::2], strict=True):
             for number in numbers.split():
-                pieces[int(number)] = piece
+                pieces[int(number)] = piece.replace(_LINE_FEED, "\n")
     return pieces
 
 
 def find_key(piece: str) -> str:
-    """Return the beginning that all pieces of a page share."""
+    """Return the beginning that all pieces of a page share, as the file writes it."""
+    piece = piece.replace("\n", _LINE_FEED)
     if piece[0] >= _WIDE:
         return piece[0]
     return piece[:3] if piece[0] == " " else piece[:2]
@@ -96,7 +129,7 @@ class FurtherPieces:
 
     def __init__(self, limits: Mapping[str, int], taken: Iterable[int], end: int) -> None:
         pages = load_pages()
-        self._pages = pages.pages
+        self._pages = pages
         self._starts = [*accumulate(pages.sizes.values(), initial=0)][:-1]
         self._limits = [min(limits.get(name, 0), size) for name, size in pages.sizes.items()]
         self._offsets = [*accumulate(self._limits, initial=0)]
@@ -109,16 +142,17 @@ class FurtherPieces:
 
     def measure(self, start: str) -> int:
         """Return the length of the longest piece of any family that begins as a text does, in its first characters."""
-        page = self._pages.get(find_key(start))
-        return 1 if page is None else int(page[: page.index("\t")])
+        page = self._pages.find(find_key(start))
+        return 1 if page is None else int(page[: page.index(b"\t")])
 
     def find(self, piece: str) -> int | None:
         """Return the id of a piece."""
-        page = self._pages.get(find_key(piece))
-        if page is None or (at := page.find(f"\t{piece}\t")) < 0:
+        page = self._pages.find(find_key(piece))
+        cell = b"\t%b\t" % piece.replace("\n", _LINE_FEED).encode("utf-8", "replace")
+        if page is None or (at := page.find(cell)) < 0:
             return None
-        at += len(piece) + 2
-        for number in map(int, page[at : page.index("\t", at)].split()):
+        at += len(cell)
+        for number in map(int, page[at : page.index(b"\t", at)].split()):
             place = bisect_right(self._starts, number) - 1
             rank = number - self._starts[place]
             if rank < self._limits[place]:

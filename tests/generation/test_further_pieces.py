@@ -13,16 +13,23 @@ FITTED = sorted(load_limits())
 
 def list_pieces() -> list[tuple[str, str]]:
     """Return each piece with the numbers that its page gives it."""
-    pages = load_pages().pages
-    cells = [page.split("\t")[1:-1] for page in pages.values()]
+    cells = [page.replace("\u240a", "\n").split("\t")[1:-1] for _, page in load_pages()]
     return [pair for page in cells for pair in zip(page[::2], page[1::2], strict=True)]
 
 
 def test_pages_tell_their_longest_piece_and_have_their_beginning() -> None:
-    for key, page in load_pages().pages.items():
+    for key, page in load_pages():
         longest, *cells = page.split("\t")[:-1]
         assert int(longest) == max(map(len, cells[::2]))
         assert {find_key(piece) for piece in cells[::2]} == {key}
+
+
+def test_pages_are_found_by_their_keys() -> None:
+    pages = load_pages()
+    listed = dict(pages)
+    assert [*listed] == sorted(listed, key=str.encode)
+    assert all(pages.find(key) == page.encode() for key, page in listed.items())
+    assert all(pages.find(key) is None for key in ("", "\0", "\t", "\U0010ffff", " zzz", "\ud800"))
 
 
 def test_every_number_belongs_to_one_piece() -> None:
