@@ -62,7 +62,7 @@ def _read_row(cell: Mapping[str, JSON]) -> Row:
     call, fault, position = (as_text(cell[name]) for name in ("call", "fault", "position"))
     outcome, scenario, said = (as_text(cell[name]) for name in ("outcome", "scenario", "said"))
     broken, like = (tuple(map(as_text, as_array(cell[name]))) for name in ("broken", "like"))
-    return Row(call, fault, position, outcome, scenario, broken, like, said)
+    return Row(call, fault, position, outcome, scenario, broken, like, said, as_text(cell.get("test", "")))
 
 
 def join_reports(reports: Iterable[SweepReport]) -> SweepReport:

@@ -16,6 +16,7 @@ from emulator.sweep.run import Row
 
 OUTCOMES = ("hung", "failed silently", "over budget", "failed loudly", SURVIVED)
 """Outcomes, the worst first."""
+_AGAIN = "To see it again: "
 _UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
 
@@ -101,11 +102,10 @@ def list_scenarios(rows: Sequence[Row], command: str) -> Mapping[str, str]:
     for row in sort_rows(rows):
         if row.outcome != SURVIVED and not row.like:
             name = re.sub(r"[^a-z0-9]+", "-", " ".join(row.key).lower()).strip("-")
-            about = [
-                f"{row.call}: {row.outcome}.",
-                *row.broken,
-                f"To see it again: emulator serve {name}.yaml, and {command}",
-            ]
+            how = f"emulator serve {name}.yaml, and {command}"
+            if row.test:
+                how = f'emulator.load("{name}.yaml") before the calls of {row.test}'
+            about = [f"{row.call}: {row.outcome}.", *row.broken, f"{_AGAIN}{how}"]
             lines = "".join(f"# {line}\n" for text in about for line in text.splitlines())
             found[f"{name}.yaml"] = lines + row.scenario
     return found
@@ -116,7 +116,7 @@ def write_scenarios(rows: Sequence[Row], command: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     found = list_scenarios(rows, command)
     for old in folder.glob("*.yaml"):
-        if old.name not in found and "\n# To see it again: emulator serve " in old.read_text(encoding="utf-8"):
+        if old.name not in found and f"\n# {_AGAIN}" in old.read_text(encoding="utf-8"):
             old.unlink()
     for name, text in found.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -79,6 +79,7 @@ class Row:
         broken: rule and sentence of each breach.
         like: the cell whose run shows the outcome; empty: a run of its own.
         said: what the command printed last, where it did not survive.
+        test: the test that met the fault in a session of its own.
     """
 
     call: str
@@ -89,6 +90,7 @@ class Row:
     broken: Sequence[str] = ()
     like: Sequence[str] = ()
     said: str = ""
+    test: str = ""
 
     @property
     def key(self) -> Key:
@@ -173,7 +175,8 @@ class Sweep:
         plan = plan.take_shard(*self._options.shard)
         self._take_earlier(baseline, plan, earlier)
         for cell in plan.unchanged:
-            self._add(cell, Row(*cell.key, SURVIVED, cell.write_scenario(baseline.document), (), (NO_FAULT,)))
+            scenario = cell.write_scenario(baseline.document)
+            self._add(cell, Row(*cell.key, SURVIVED, scenario, (), (NO_FAULT,), test=cell.call.test))
         limit = self._options.hang_after or max(_MIN_HANG, _PATIENCE * baseline.base.seconds)
         self._infer(baseline, plan)
         while todo := self._find_todo(plan):
@@ -269,7 +272,8 @@ class Sweep:
 
 
 def _copy(row: Row, cell: Cell, baseline: Baseline) -> Row:
-    return Row(*cell.key, row.outcome, cell.write_scenario(baseline.document), row.broken, row.key, row.said)
+    scenario = cell.write_scenario(baseline.document)
+    return Row(*cell.key, row.outcome, scenario, row.broken, row.key, row.said, cell.call.test)
 
 
 def write_row(cell: Cell, run: Run, baseline: Baseline, like: Sequence[str]) -> Row:
@@ -277,7 +281,7 @@ def write_row(cell: Cell, run: Run, baseline: Baseline, like: Sequence[str]) -> 
     broken = [f"{rule}: {sentence}" for rule, sentence in run.broken.items() if rule not in baseline.base.broken]
     outcome = _name_outcome(cell, run, baseline.base, has_breach=bool(broken))
     said = "" if outcome == SURVIVED else run.ended.last_output
-    return Row(*cell.key, outcome, cell.write_scenario(baseline.document), broken, like, said)
+    return Row(*cell.key, outcome, cell.write_scenario(baseline.document), broken, like, said, cell.call.test)
 
 
 def _name_outcome(cell: Cell, run: Run, base: Run, *, has_breach: bool) -> str:

@@ -13,6 +13,7 @@ from functools import cached_property
 from emulator.core.json import JSON
 
 _BREAKING = frozenset({"disconnect", "drop", "empty_body", "garbage", "hang", "late_error", "truncate"})
+_SHORTENING = frozenset({"late_error", "truncate"})  # of streams that end as HTTP has it
 _SLACK = 0.005  # seconds; the end of an answer is noted just before its last byte is written
 _UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed
 
@@ -103,8 +104,8 @@ class Call:
 
     @property
     def is_cut(self) -> bool:
-        """Whether a stream broke off while its client was still connected."""
-        is_short = not self.whole or "truncate" in self.faults
+        """Whether a stream broke off, or an error ended it, while its client was still connected."""
+        is_short = not self.whole or not _SHORTENING.isdisjoint(self.faults)
         return self.stream and self.has_ended and is_short and self.status == 200 and not self.client_left
 
 

@@ -12,6 +12,7 @@ from emulator.core.json import Object
 from emulator.sweep.command import Command, CommandResult
 from emulator.sweep.joined import VARIABLE, SweptClient, SweptRun, read_tests
 from emulator.sweep.plan import Key, SweepPlan
+from emulator.sweep.report import list_scenarios
 from emulator.sweep.run import Row, Sweep, SweepOptions
 from tests.sweep.programs import PATH, Failure, send
 
@@ -127,4 +128,6 @@ def test_sweep_sees_the_calls_of_tests_with_sessions(tmp_path: Path, monkeypatch
     assert "test_of_a_careless_program: Call #2 repeats #1" in whole.broken[0]
     assert stream.outcome == "failed loudly"
     assert "text: Good day" in stream.scenario
+    written = list_scenarios([stream], "pytest")["databricks-chat-stream-unauthenticated-before-the-head.yaml"]
+    assert 'before-the-head.yaml") before the calls of test_app.py::test_of_another_call' in written
     assert {row.outcome for (_, fault, _), row in rows.items() if fault == "wrong_content_type"} == {"survived"}

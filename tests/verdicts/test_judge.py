@@ -165,6 +165,7 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
             None,
         ),
         (TEXT, [cut(), call(1, key="b", body=SAID)], ROBUST, False),
+        (TEXT, [replace(cut(whole=True), faults=("late_error",)), call(1, key="b", body=SAID)], ROBUST, False),
         (TEXT, [cut(), call(1, key="b", body=chat({"role": "user", "content": "And?"}))], ROBUST, True),
         (TEXT, [cut(), call(1, text=f"{CUT} and ends in the sea."), call(2, key="b", body=SAID_WHOLE)], ROBUST, True),
         (TEXT, [cut(client_left=True), call(1, key="b", body=SAID)], ROBUST, None),

@@ -38,7 +38,7 @@ class Play(NamedTuple):
     vendor: str = ""
 
 
-_TOGETHER = Step("ask", "Together", callers=4)
+_TOGETHER = Step("ask", "Together", callers=8)
 _STREAM = Step("stream", "Tell me about the tides.")
 PLAYS = {
     "burst-outage": Play((_TOGETHER,)),
@@ -47,7 +47,7 @@ PLAYS = {
     "default": Play((Step("ask"), _STREAM)),
     "expired-key": Play((*(Step("ask", f"Number {n}", key="dapi-old") for n in range(3)), Step("ask", key="dapi-new"))),
     "late-error": Play((_STREAM,)),
-    "long-tail-latency": Play((Step("ask", callers=4), _STREAM)),
+    "long-tail-latency": Play((Step("ask", callers=8), _STREAM)),
     "lost-connection": Play((_STREAM,)),
     "mindie-over-length": Play((Step("ask", LONG),), "mindie"),
     "ovms-graph-not-loaded": Play((Step("ask"),), "openvino"),

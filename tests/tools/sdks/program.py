@@ -12,17 +12,23 @@ from tests.tools.sdks.clients import SDKS, Client, Messages, Sdk
 from tests.tools.sdks.plays import PLAYS, Step
 from tests.untyped_json import JSON
 
+WARM = "default"  # the scenario that is played first, alone
+Made = dict[str, Client]  # by key; callers share one
 
-def play(sdk: Sdk, scenario: str, vendor: str, url: str, model: str | None) -> list[str]:
+
+def make(sdk: Sdk, scenario: str, vendor: str, url: str, model: str | None) -> Made:
+    """Return the clients of a scenario."""
+    return {step.key: sdk.make(vendor, url, step.key, model) for step in PLAYS[scenario].steps}
+
+
+def play(sdk: Sdk, scenario: str, clients: Made) -> list[str]:
     """Play a scenario; return the errors that the client raised."""
     raised: list[str] = []
-    clients = {step.key: sdk.make(vendor, url, step.key, model) for step in PLAYS[scenario].steps}  # callers share one
 
     def call(step: Step, number: int) -> None:
-        client = clients[step.key]
         prompt = f"{step.prompt} {number}" if step.callers > 1 else step.prompt
         try:
-            _STEPS[step.do](client, [{"role": "user", "content": prompt}], step.tokens)
+            _STEPS[step.do](clients[step.key], [{"role": "user", "content": prompt}], step.tokens)
         except Exception as error:  # whatever a client raises
             raised.append(f"{type(error).__name__}: {str(error)[:200]}")
 
@@ -53,12 +59,20 @@ _STEPS = {"ask": ask, "stream": stream, "leave": leave}
 
 
 def main() -> None:
-    """Play the scenarios of standard input, all at once; print a line for each that has ended."""
+    """Play the scenarios of standard input, after a word all at once; print a line for each that has ended.
+
+    First come all clients, so that their making and imports take no time of a call.
+    """
     sdk = SDKS[sys.argv[1]]
-    todo: JSON = json.loads(sys.stdin.read())
-    SDKS[sdk.name].make(sdk.vendors[0], "http://127.0.0.1:9", "k", None)  # imports take no time of a call
-    with ThreadPoolExecutor(max(1, len(todo))) as pool:
-        runs = {pool.submit(play, sdk, **one): one["scenario"] for one in todo}
+    todo: JSON = json.loads(sys.stdin.readline())
+    made = {one["scenario"]: make(sdk, **one) for one in todo}
+    if WARM in made:
+        play(sdk, WARM, made[WARM])
+        made[WARM] = make(sdk, **next(one for one in todo if one["scenario"] == WARM))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with ThreadPoolExecutor(max(1, len(made))) as pool:
+        runs = {pool.submit(play, sdk, name, clients): name for name, clients in made.items()}
         for run in as_completed(runs):
             print(json.dumps({"scenario": runs[run], "errors": run.result()}), flush=True)
     os._exit(0)  # without the threads that a client leaves

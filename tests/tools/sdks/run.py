@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 import yaml
@@ -35,13 +35,17 @@ def judge(server: EmulatorClient, sdk: Sdk, only: Sequence[str] = (), patience: 
     vendors = list_scenarios(sdk, only)
     with ExitStack() as sessions:
         clients = {name: sessions.enter_context(server.session(f"{sdk.name}-{name}")) for name in vendors}
-        for name, client in clients.items():
-            client.load(find_file(name), expect=_read_expected(name))
         todo = [
             {"scenario": name, "vendor": vendor, "url": clients[name].url(vendor), "model": _MODELS.get((vendor, name))}
             for name, vendor in vendors.items()
         ]
-        with _playing(sdk, json.dumps(todo), patience) as raised:
+
+        def begin() -> None:
+            for name, client in clients.items():
+                client.load(find_file(name), expect=_read_expected(name))
+                client.reset()
+
+        with _playing(sdk, json.dumps(todo), begin, patience) as raised:
             return {name: _read(client, raised.get(name)) for name, client in clients.items()}
 
 
@@ -53,10 +57,11 @@ def _read_expected(name: str) -> Object:
 
 
 @contextmanager
-def _playing(sdk: Sdk, todo: str, patience: float) -> Iterator[Mapping[str, list[str]]]:
+def _playing(sdk: Sdk, todo: str, begin: Callable[[], None], patience: float) -> Iterator[Mapping[str, list[str]]]:
     """Run a client until it ends or ``patience`` is over; yield the errors that it raised in each ended scenario.
 
-    The process lives as long as the block, with the calls that are still open.
+    ``begin`` is called when its imports are done. The process lives as long as the block, with
+    the calls that are still open.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.tools.sdks.program", sdk.name],
@@ -67,8 +72,15 @@ def _playing(sdk: Sdk, todo: str, patience: float) -> Iterator[Mapping[str, list
         stderr=subprocess.DEVNULL,
     )
     try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{todo}\n".encode())
+        process.stdin.flush()
+        while (line := process.stdout.readline()) != b"ready\n":
+            assert line, "the client cannot be made"
+        begin()
         try:
-            said, _ = process.communicate(todo.encode(), patience)
+            said, _ = process.communicate(b"\n", patience)
         except subprocess.TimeoutExpired as late:
             said = late.stdout or b""
         rows = [json.loads(line) for line in said.splitlines() if line.startswith(b'{"scenario"')]
