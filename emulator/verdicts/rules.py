@@ -33,7 +33,7 @@ class Expectations:
     """Figures of the rules; durations in seconds.
 
     Fields:
-        early: share of a ``Retry-After`` by which a client may come early.
+        early: share of a wait by which a client may come early, as it draws its waits and takes time itself.
         growth: least ratio of a wait to the one before.
         ignored: names of rules that are not applied.
         concurrency, reuses_connections: not judged unless set.

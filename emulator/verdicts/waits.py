@@ -81,7 +81,7 @@ def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
             {"before": round(first.waited, 3), "waited": round(second.waited, 3), "growth": expected.growth},
         )
         for first, second in pairs
-        if max(second.waited, _SHORTEST) < expected.growth * max(first.waited, _SHORTEST)
+        if max(second.waited, _SHORTEST) < expected.growth * max(first.waited, _SHORTEST) * (1 - expected.early)
     ]
 
 

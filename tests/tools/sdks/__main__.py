@@ -1,7 +1,7 @@
 """Judge the clients and write their page: ``python -m tests.tools.sdks [CLIENT…]``.
 
-Clients that are not installed keep their rows. ``--scenario`` prints the outcomes of some scenarios, and writes
-nothing.
+Clients that are not installed keep their rows. ``--scenario`` prints the outcomes of some scenarios; only ``--write``
+puts them into the page.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from tests.untyped_json import JSON
 parser = argparse.ArgumentParser(prog="python -m tests.tools.sdks", description=__doc__)
 parser.add_argument("clients", nargs="*", metavar="CLIENT", help=f"default: all of {', '.join(SDKS)}")
 parser.add_argument("--scenario", action="append", choices=PLAYS, help="play this one; repeatable")
+parser.add_argument("--write", action="store_true", help="write them into the page, among the others")
 parser.add_argument("--jobs", type=int, default=2, help="clients at a time")
 parser.add_argument("--seconds", type=float, default=PATIENCE, help="after which a client is judged as it stands")
 options = parser.parse_args()
@@ -42,7 +43,11 @@ def judge_one(server: EmulatorClient, sdk: Sdk) -> JSON:
 chosen = [sdk for name, sdk in SDKS.items() if sdk.release and name in (options.clients or SDKS)]
 with start() as server, ThreadPoolExecutor(options.jobs) as pool:
     judged = dict(zip([sdk.name for sdk in chosen], pool.map(lambda sdk: judge_one(server, sdk), chosen), strict=True))
-if options.scenario:
+if options.scenario and not options.write:
     sys.exit()
-page.write_data(page.read_data() | judged)
+data = page.read_data()
+for name, row in judged.items():
+    known = data.get(name, row)["scenarios"] if options.scenario else {}
+    data[name] = {**row, "scenarios": {**known, **row["scenarios"]}}
+page.write_data(data)
 page.write()

@@ -14,7 +14,7 @@ from tests.untyped_json import JSON, parse_json
 
 FILE = ROOT / "docs" / "sdks.md"
 DATA = OWN / "verdicts.json"
-_PART = re.compile(r"(?<=<!-- written by python -m tests\.tools\.sdks -->\n).*?(?=<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- written by python -m tests\.tools\.sdks -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def read_data() -> dict[str, JSON]:
@@ -31,7 +31,7 @@ def write_data(data: Mapping[str, JSON]) -> None:
 def render(data: Mapping[str, JSON], page: str) -> str:
     """Return the page with its tables from these outcomes."""
     parts = iter((_write_rules(data), _write_scenarios(data), _write_breaches(data)))
-    return _PART.sub(lambda found: f"\n{next(parts)}\n", page)
+    return _PART.sub(lambda found: f"{found[1]}\n{next(parts)}\n{found[2]}", page)
 
 
 def find_cell(scenarios: Mapping[str, JSON], rule: str) -> str:

@@ -58,6 +58,7 @@ PLAYS = {
     "token-quota": Play(tuple(Step("ask", f"Number {n}", tokens=300) for n in range(3)), "databricks"),
     "tool-call": Play((Step("ask", "How is the weather in Paris?"),)),
     # of docs/sdks
+    "always-overloaded": Play((_TOGETHER,)),
     "always-throttled": Play((_TOGETHER,)),
     "cut-answer": Play((Step("ask"),)),
     "cut-stream": Play((_STREAM,)),
