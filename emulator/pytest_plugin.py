@@ -159,10 +159,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
     """Emulator shared by all tests of this process, started on first use; in a sweep that of the sweep."""
-    url, token = pytestconfig.getoption("--emulator-url"), pytestconfig.getoption("--emulator-token")
-    command = pytestconfig.getoption("--emulator-command") or pytestconfig.getini("emulator_command")
-    paths, strict = _read_ini(pytestconfig)
-    log = pytestconfig.getoption("--emulator-log")
+    with _open_server(pytestconfig) as client:
+        yield client
+        if not pytestconfig.getoption("--emulator-url"):  # others may call that one
+            _report_calls(pytestconfig, client)
+
+
+@contextmanager
+def _open_server(config: pytest.Config) -> Iterator[EmulatorClient]:
+    url, token = config.getoption("--emulator-url"), config.getoption("--emulator-token")
+    command = config.getoption("--emulator-command") or config.getini("emulator_command")
+    paths, strict = _read_ini(config)
+    log = config.getoption("--emulator-log")
     if _SWEEP in os.environ:
         with _join_sweep() as client:
             yield client
@@ -183,9 +191,25 @@ def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
     else:
         from emulator import start
 
-        targets = _read_upstreams(pytestconfig)
+        targets = _read_upstreams(config)
         with start(*paths, strict=strict or None, log=log, forward=targets) as client:
             yield client
+
+
+def _report_calls(config: pytest.Config, client: EmulatorClient) -> None:
+    """Add the calls of a session, or those outside all sessions, to report and coverage of the run."""
+    report, coverage = config.stash.get(_REPORT, None), config.stash.get(_COVERAGE, None)
+    found = [] if report is None and coverage is None else client.requests()
+    calls = [call for call in found if (call.session or "") == client.session_name]
+    for call in calls:
+        if report is not None:
+            report.add(call)
+        if coverage is not None:
+            coverage.add(call)
+    if report is not None and calls:
+        report.accounts.append(client.usage())
+    if coverage is not None and calls:
+        coverage.add_verdict(client.verdict())
 
 
 def _reach(url: str, token: str | None) -> EmulatorClient:
@@ -252,17 +276,7 @@ def _open_session(server: EmulatorClient, node: pytest.Item) -> Iterator[Emulato
         try:
             yield client
         finally:
-            report, coverage = node.config.stash.get(_REPORT, None), node.config.stash.get(_COVERAGE, None)
-            calls = [] if report is None and coverage is None else client.requests()
-            for call in calls:
-                if report is not None:
-                    report.add(call)
-                if coverage is not None:
-                    coverage.add(call)
-            if report is not None and calls:
-                report.accounts.append(client.usage())
-            if coverage is not None and calls:
-                coverage.add_verdict(client.verdict())
+            _report_calls(node.config, client)
 
 
 @pytest.fixture

@@ -63,6 +63,19 @@ def test_run_ends_with_what_its_calls_met(suite: pytest.Pytester) -> None:
         assert coverage.calls["databricks chat"]["rate_limited"] == 1
 
 
+def test_calls_outside_sessions_are_covered(suite: pytest.Pytester) -> None:
+    source = """
+        def test_it(emulator_server, emulator):
+            emulator_server.load("rules: [{name: a, times: {first: 1}, error: {kind: overloaded}}]")
+            assert [ask(emulator_server.url("databricks")) for _ in range(2)] == [503, 200]
+            assert ask(emulator.url("databricks")) == 503  # in a session with the server's scenario
+    """
+    result = run(suite, source, "--emulator-coverage", "--emulator-report=run.html")
+    result.stdout.fnmatch_lines([f"databricks chat: 1 of {WHOLE}", "  met: overloaded"])
+    read = parse_coverage((suite.path / "run.html").read_text(encoding="utf-8"), "run.html")
+    assert read.calls["databricks chat"]["overloaded"] == 2
+
+
 def test_too_little_coverage_fails_the_run(suite: pytest.Pytester) -> None:
     result = run(suite, SUITE, "--emulator-fail-under=90")
     assert result.ret == 1
