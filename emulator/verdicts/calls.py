@@ -160,10 +160,10 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True) -> CallH
 
 
 def _is_retry(before: Call, call: Call) -> bool:
-    return before.failed and before.end <= call.start + _find_slack(before)
+    return before.failed and before.end <= call.start + find_slack(before)
 
 
-def _find_slack(call: Call) -> float:
+def find_slack(call: Call) -> float:
     return _UNNOTICED if call.client_left else _SLACK
 
 
@@ -175,7 +175,7 @@ def find_overlaps(calls: Sequence[Call], most: int) -> list[Call]:
     running: list[Call] = []
     worst: list[Call] = []
     for call in calls:
-        running = [one for one in running if not one.has_ended or one.end - _find_slack(one) > call.start]
+        running = [one for one in running if not one.has_ended or one.end - find_slack(one) > call.start]
         running.append(call)
         if len(running) > max(most, len(worst)):
             worst = [*running]

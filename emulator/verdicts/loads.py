@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from operator import attrgetter
 
-from emulator.verdicts.calls import Call, CallHistory, find_overlaps
+from emulator.verdicts.calls import Call, CallHistory, find_overlaps, find_slack
 from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule, show
 
 _NONE = "there was no call"
@@ -26,7 +26,7 @@ def _judge_deadline(history: CallHistory, expected: Expectations) -> Finding:
             {"deadline": expected.deadline, "lasted": round(call.duration, 3)},
         )
         for call in history.calls
-        if call.duration > expected.deadline
+        if call.duration - find_slack(call) > expected.deadline
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
+from itertools import pairwise
 from math import ceil, comb, exp, log
 
 from emulator.verdicts.calls import Call, CallHistory, Retry
@@ -19,6 +20,7 @@ _CHANCE = 0.001  # of callers with so much jitter that are taken for callers wit
 _EQUAL = 0.05  # part of a wait; waits that differ by less are equal, however many there are
 _TRIES = 8  # numbers of callers that are tried
 _BRIEF = 0.1  # seconds; after shorter waits callers come back together, whatever they draw
+_BUSY = 0.25  # seconds that a busy client needs itself: of shorter waits only their growth over several shows
 _NOT_AGAIN = "no call was tried again"
 
 
@@ -72,24 +74,40 @@ def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
         twice = any(len(chain) > 2 for chain in history.chains)
         dictated = "Retry-After dictated each wait"
         return Unjudged(dictated if twice else "no call was tried again twice" if any(history.retries) else _NOT_AGAIN)
-    return [
-        Breach(
-            "backs_off",
-            (first.before, first.call, second.call),
-            f"Call {second.call.name} came after {show(second.waited)}, and the attempt before it after "
-            f"{show(first.waited)}; a sound client waits longer each time, at least {expected.growth:g} times as long.",
-            {"before": round(first.waited, 3), "waited": round(second.waited, 3), "growth": expected.growth},
-        )
-        for first, second in pairs
-        if max(second.waited, _SHORTEST) < expected.growth * max(first.waited, _SHORTEST) * (1 - expected.early)
-    ]
+    found: dict[Call, Breach] = {}  # one for each call
+    for first, second, steps in pairs:
+        if _is_short(first, second, expected.growth**steps * (1 - expected.early)):
+            found.setdefault(second.call, _breach_of_growth(first, second, expected))
+    return [*found.values()]
 
 
-def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry]]:
-    """Yield adjacent waits that no response dictated."""
-    for before, call, after in zip(chain, chain[1:], chain[2:], strict=False):
-        if find_asked(before) is None and find_asked(call) is None:
-            yield Retry(before, call), Retry(call, after)
+def _breach_of_growth(first: Retry, second: Retry, expected: Expectations) -> Breach:
+    sentence = (
+        f"Call {second.call.name} came after {show(second.waited)}, and an attempt before it after "
+        f"{show(first.waited)}; a sound client waits longer each time, at least {expected.growth:g} times as long."
+    )
+    figures = {"before": round(first.waited, 3), "waited": round(second.waited, 3), "growth": expected.growth}
+    return Breach("backs_off", (first.before, first.call, second.call), sentence, figures)
+
+
+def _is_short(first: Retry, second: Retry, ratio: float) -> bool:
+    """Return whether the second wait is too short, even if the client was busy during the first."""
+    own = _BUSY if second.waited > _BRIEF else 0.0
+    return max(second.waited, _SHORTEST) + own < ratio * max(first.waited, _SHORTEST)
+
+
+def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry, int]]:
+    """Yield waits that no response dictated: adjacent ones, and the first and each later one, with their distance."""
+    run: list[Retry] = []
+    for before, call in pairwise(chain):
+        if find_asked(before) is not None:
+            run = []
+            continue
+        run.append(Retry(before, call))
+        if len(run) > 1:
+            yield run[-2], run[-1], 1
+        if len(run) > 2:
+            yield run[0], run[-1], len(run) - 1
 
 
 def _judge_jitter(history: CallHistory, expected: Expectations) -> Finding:

@@ -105,6 +105,9 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         (TOLD, [refused(0), call(0.2)], ROBUST, None),
         ("backs_off", [refused(0), refused(1), call(2)], ROBUST, False),
         ("backs_off", [refused(0), refused(0), call(0.001)], ROBUST, False),
+        ("backs_off", [refused(0), refused(0.76), call(1.57)], ROBUST, True),  # 0.375 s doubled, on a busy machine
+        ("backs_off", [refused(0), refused(0.3), call(0.6)], ROBUST, True),
+        ("backs_off", [refused(0), refused(0.3), refused(0.6), call(0.9)], ROBUST, False),
         ("backs_off", [refused(0), refused(1), call(2.6)], ROBUST, True),
         ("backs_off", [refused(0), call(1)], ROBUST, None),
         ("backs_off", [refused(0, retry_after="1"), refused(1, retry_after="1"), call(2)], ROBUST, None),
@@ -148,6 +151,7 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("deadline", [call(took=61)], ROBUST, False),
         ("deadline", [call(took=3, whole=False, has_ended=False)], Expectations(deadline=2), False),
         ("deadline", [call(took=59)], ROBUST, True),
+        ("deadline", [call(took=60.2, whole=False, client_left=True)], ROBUST, True),  # noticed late
         ("deadline", [], ROBUST, None),
         ("hedges", [call(0), call(0.05)], ROBUST, False),
         ("hedges", [call(0), call(0.05)], Expectations(hedges=2), True),

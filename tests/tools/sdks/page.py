@@ -64,8 +64,8 @@ def _write_scenarios(data: Mapping[str, JSON]) -> str:
 
 
 def _show(outcome: JSON) -> str:
-    """Return the broken rules of a scenario; empty where the client does not meet it."""
-    if outcome is None:
+    """Return the broken rules of a scenario; empty where the client does not meet it, or cannot take its steps."""
+    if outcome is None or not outcome["rules"]:
         return ""
     broken = dict.fromkeys(row["rule"] for row in outcome["broken"])
     return ", ".join(f"`{rule}`" for rule in broken) or "sound"

@@ -18,7 +18,7 @@ from tests.tools.sdks.clients import ENVIRONMENT, Sdk
 from tests.tools.sdks.plays import PLAYS, ROOT, find_file
 from tests.untyped_json import JSON
 
-PATIENCE = 100.0  # real seconds for all scenarios of a client, which run at once
+PATIENCE = 120.0  # real seconds for all scenarios of a client, most of which run at once
 _FOREIGN = ("OPENAI", "AZURE", "DATABRICKS", "HF_", "ANTHROPIC", "LITELLM", "CO_", "EMULATOR")  # settings of clients
 _MODELS = {("databricks", "context-too-long"): "small-context"}
 _INHERITED = {name: text for name, text in os.environ.items() if not name.startswith(_FOREIGN)}
@@ -90,13 +90,21 @@ def _playing(sdk: Sdk, todo: str, begin: Callable[[], None], patience: float) ->
 
 
 def _read(client: EmulatorClient, errors: list[str] | None) -> JSON:
-    """Return the verdict; ``errors``: what was raised, ``None``: the program has not ended."""
+    """Return the verdict, of each rule the first breach; ``errors``: those raised, ``None``: it has not ended."""
     verdict, calls = client.verdict(), client.requests()
+    found: dict[str, list[JSON]] = {}
+    for row in verdict.broken:
+        found.setdefault(row.rule, []).append(row)
     return {
         "rules": {row.rule: row.kept for row in verdict.rules if row.kept is not None},
         "broken": [
-            {"rule": row.rule, "figures": dict(row.figures), "sentence": _number(row.sentence, calls)}
-            for row in verdict.broken
+            {
+                "rule": rule,
+                "breaches": len(rows),
+                "figures": dict(rows[0].figures),
+                "sentence": _number(rows[0].sentence, calls),
+            }
+            for rule, rows in found.items()
         ],
         "calls": len(calls),
         "raised": errors,

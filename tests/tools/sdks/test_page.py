@@ -1,5 +1,6 @@
 """Tests of the page about SDKs: its tables are those of the data, and a client's outcomes can be had again."""
 
+import re
 from importlib.metadata import PackageNotFoundError, version
 
 import pytest
@@ -12,6 +13,23 @@ from tests.tools.sdks.page import FILE, find_cell, read_data, render
 from tests.tools.sdks.plays import OWN, PLAYS, SHIPPED
 from tests.tools.sdks.run import judge, list_scenarios
 
+OPENAI = {"openai", "AzureOpenAI", "databricks-openai", "langchain-openai"}
+STREAMING = OPENAI | {"azure-ai-inference", "huggingface-hub", "anthropic", "litellm"}
+FINDINGS = {  # what the page says in words: who breaks which rule in which scenario
+    ("long-wait", "honours_retry_after"): {"anthropic", "cohere"},
+    ("burst-outage", "jitter"): OPENAI | {"azure-ai-inference", "anthropic"},
+    ("always-overloaded", "jitter"): {"azure-ai-inference"},
+    ("always-overloaded", "backs_off"): {"databricks-sdk"},
+    ("always-overloaded", "attempts"): {"databricks-sdk"},
+    ("always-throttled", "attempts"): {"databricks-sdk"},
+    ("cut-answer", "no_retry_after_delivery"): OPENAI | {"anthropic"},
+    ("cut-stream", "incomplete_stream_failed"): STREAMING,
+    ("late-error", "incomplete_stream_failed"): {"azure-ai-inference"},
+    ("never-answers", "deadline"): STREAMING | {"cohere"},
+    ("stalled-stream", "deadline"): STREAMING,
+    ("default", "reuses_connections"): STREAMING - {"anthropic"},
+}
+NAMED_ELSEWHERE = {"jitter"}  # of a named wait, in other scenarios too
 AT_ONCE = ["default", "content-filter", "late-error", "lost-connection", "cut-stream", "cut-answer", "refused-for-good"]
 TIMED = {"backs_off", "jitter", "deadline"}
 
@@ -31,6 +49,18 @@ def test_every_client_has_each_scenario_that_it_can_meet() -> None:
                 rule for rule, kept in outcome["rules"].items() if not kept
             }
             assert outcome["rules"].keys() <= {*RULE_NAMES}
+
+
+def test_page_says_in_words_who_breaks_what() -> None:
+    found: dict[tuple[str, str], set[str]] = {}
+    for client, row in read_data().items():
+        for scenario, outcome in row["scenarios"].items():
+            for rule, kept in outcome["rules"].items():
+                if not kept:
+                    found.setdefault((scenario, rule), set()).add(client)
+    assert {key: who for key, who in found.items() if key in FINDINGS or key[1] not in NAMED_ELSEWHERE} == FINDINGS
+    text = FILE.read_text(encoding="utf-8").partition("## SDKs and rules")[0]
+    assert {scenario for scenario, _ in FINDINGS} <= {*re.findall(r"\[([a-z-]+)\]\(", text)}
 
 
 def test_every_scenario_is_played() -> None:
