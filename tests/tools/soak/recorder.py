@@ -365,9 +365,9 @@ def _replay(
     place: Path, prompts: Sequence[str], seconds: float, tokens: int, gap: float, rounds: int
 ) -> tuple[float, float]:
     """Measure streams that the emulator paces itself and replayed ones, in turns; return p99 of both."""
-    paced = (
-        f"version: 1\nlimits: []\nlatency: {{ttft: {gap}s, itl: {gap}s}}\ndeployments: [{{vendor: mindie, name: m}}]\n"
-    )
+    pace = gap * 1.0618  # another than that in which the streams begin, or their events would be due at once
+    latency = f"latency: {{ttft: {pace}s, itl: {pace}s}}"
+    paced = f"version: 1\nlimits: []\n{latency}\ndeployments: [{{vendor: mindie, name: m}}]\n"
     (place / "paced.yaml").write_text(paced, encoding="utf-8")
     (place / "replay.yaml").write_text("version: 1\nreplay: {from: calls}\nlimits: []\n", encoding="utf-8")
     own, replayed = list[float](), list[float]()
@@ -376,7 +376,7 @@ def _replay(
             read_streams(url, prompts[:1], 0.1, 1, gap)  # the first call imports the vendor
             for reader in read_streams(url, prompts, seconds, tokens, gap, b'"index":'):
                 arrivals = reader.arrivals[1:]  # the first has the role
-                own += [read - reader.asked - gap * number for number, (_, read) in enumerate(arrivals, 1)]
+                own += [read - reader.asked - pace * number for number, (_, read) in enumerate(arrivals, 1)]
         with emulator("serve", str(place / "replay.yaml"), "--log-level", "error") as (_, url):
             replayed += _compare_replay(place / "calls", read_streams(url, prompts, seconds, tokens, gap))
     return (
