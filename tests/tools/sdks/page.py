@@ -35,12 +35,16 @@ def render(data: Mapping[str, JSON], page: str) -> str:
 
 
 def find_cell(scenarios: Mapping[str, JSON], rule: str) -> str:
-    """Return in how many scenarios a client kept and broke a rule; empty where it was not judged."""
+    """Return in how many scenarios a client kept or broke a rule, with the first figures; empty: not judged."""
     judged = [row["rules"][rule] for row in scenarios.values() if rule in row["rules"]]
     broken = judged.count(False)
     if not judged:
         return ""
-    return f"**broken** {broken} of {len(judged)}" if broken else f"kept {len(judged)}"
+    if not broken:
+        return f"kept {len(judged)}"
+    breaches = [breach for row in scenarios.values() for breach in row["broken"] if breach["rule"] == rule]
+    figures = ", ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in breaches[0]["figures"].items())
+    return f"**broken** {broken} of {len(judged)}" + (f": {figures}" if figures else "")
 
 
 def _write_rules(data: Mapping[str, JSON]) -> str:

@@ -72,9 +72,14 @@ def test_every_scenario_is_played() -> None:
 
 
 def test_cell_counts_scenarios() -> None:
-    rows = {"a": {"rules": {"attempts": True}}, "b": {"rules": {"attempts": False}}, "c": {"rules": {}}}
+    breach = {"rule": "attempts", "figures": {"attempts": 68.0, "allowed": 5.0}}
+    rows = {
+        "a": {"rules": {"attempts": True}, "broken": []},
+        "b": {"rules": {"attempts": False}, "broken": [breach]},
+        "c": {"rules": {}, "broken": []},
+    }
     cells = [find_cell(rows, "attempts"), find_cell({"a": rows["a"]}, "attempts"), find_cell(rows, "hedges")]
-    assert cells == ["**broken** 1 of 2", "kept 1", ""]
+    assert cells == ["**broken** 1 of 2: attempts 68, allowed 5", "kept 1", ""]
 
 
 @pytest.mark.slow
