@@ -28,6 +28,9 @@ def export(url: str, form: str, session: str, settings: Settings) -> int:
         print(text)
         return 0
     found = read_har(json.loads(text), "journal", "")
+    early = sum(exchange.ending != "whole" for exchange in found.exchanges)
+    if form == "vcr" and early:
+        found.lost.append(f"journal: vcrpy keeps no endings: {early} responses that ended early count as whole")
     for line in found.lost:
         print(f"not carried over: {escape(line)}", file=sys.stderr)
     calls = zip(found.urls, found.exchanges, strict=True)

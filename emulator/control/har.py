@@ -35,6 +35,7 @@ async def write_har(calls: Sequence[JournalItem]) -> AsyncIterator[str]:
 def _show_entry(entry: JournalEntry, payload: Payload) -> Object:
     wait = max(0.0, entry.ttft or 0.0) * 1000
     total = max(wait, (entry.duration or 0.0) * 1000)
+    ending: Object = {"_ending": shown} if (shown := _find_ending(entry)) else {}
     return {
         "startedDateTime": datetime.fromtimestamp(entry.time, UTC).isoformat(timespec="milliseconds"),
         "time": total,
@@ -44,7 +45,17 @@ def _show_entry(entry: JournalEntry, payload: Payload) -> Object:
         "timings": {"send": 0, "wait": wait, "receive": total - wait},
         "_vendor": entry.vendor,
         "_session": entry.session,
+        **ending,
     }
+
+
+def _find_ending(entry: JournalEntry) -> str:
+    """Return how a response ended early, in the words of recordings; empty if its bytes came to their end."""
+    if entry.client_left:
+        return "client left"
+    if entry.whole or "truncate" in entry.faults:  # this fault ends the answer, not its bytes
+        return ""
+    return "reset" if "disconnect" in entry.faults else "cut"
 
 
 def _show_request(payload: Payload) -> Object:

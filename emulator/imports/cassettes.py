@@ -10,6 +10,7 @@ import base64
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import get_args
 from urllib.parse import urlencode
 
 import yaml
@@ -18,7 +19,7 @@ from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, dump_json
 from emulator.imports.result import ImportResult, as_items, as_mapping, cut_body
 from emulator.imports.vendors import find_target, find_vendor
-from emulator.recording.exchange import Exchange, drop_framing, find_header
+from emulator.recording.exchange import Ending, Exchange, drop_framing, find_header
 
 _WINDOWS = {"gzip": 31, "deflate": 47}  # zlib's ``wbits``
 
@@ -207,6 +208,9 @@ def _read_har_response(
         found.lost.append(f"{place}: the file has no body of the response, of {size} bytes")
     headers = tuple(pair for pair in _read_har_headers(response) if pair[0].lower() != "content-encoding")
     finish_exchange(exchange, headers, body, wait, wait + receive)
+    exchange.ending = next(
+        (each for each in get_args(Ending) if each == entry.get("_ending")), "whole"
+    )  # our own field
 
 
 def _read_seconds(value: JSON) -> float:

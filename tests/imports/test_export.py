@@ -44,6 +44,21 @@ def test_journal_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert read_cassette(yaml.safe_load(printed["vcr"]), "x", "").exchanges[3].status == 400
 
 
+def test_endings_are_exported(capsys: pytest.CaptureFixture[str]) -> None:
+    lost: JSON = {"name": "lost", "when": {"prompt": "lost"}, "faults": [{"type": "disconnect", "after_tokens": 2}]}
+    with start(rules=[lost, FAULT]) as emulator:
+        url = emulator.url("databricks")
+        with pytest.raises((OSError, http.client.HTTPException)):
+            ask(url, "lost", stream=True)
+        assert ask(url, stream=True, max_tokens=3) == ask(url, "cut", stream=True) == 200
+        said = {}
+        for form in ("exchanges", "vcr"):
+            assert main(["export", "--url", emulator.front, "--format", form]) == 0
+            said[form] = capsys.readouterr()
+    assert [each.ending for each in parse_exchanges(said["exchanges"].out)] == ["reset", "whole", "whole"]
+    assert "vcrpy keeps no endings: 1 responses" in said["vcr"].err
+
+
 def test_cassette_answers_the_client_that_made_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     vcr = pytest.importorskip("vcr", reason="vcrpy is not installed")
 
