@@ -2,7 +2,7 @@
 
 The vocabularies are those of installed packages: litellm, mistral-common, llama-models, dashscope. With ``--fit FILE``
 it first finds how many further pieces each profile needs so that its mean error is 0, from texts by kind in a file,
-and writes them into the package. None of these texts may be in the table.
+and writes them into the package. The table has other texts.
 """
 
 import argparse
