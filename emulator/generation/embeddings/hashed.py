@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _GAMMA = 0x9E3779B97F4A7C15  # the constants of SplitMix64 (Steele, Lea and Flood, 2014)
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _MEAN = 131070.5  # half a step off the mean of a sum of four 16-bit words, so that no component is zero
+_HALF, _HALF_OF_LONG = 5e6, 5e4  # an odd multiple (2k + 1) / 1e7 is (k + 0.5) / 5e6
 _BLOCK = 16384  # components worked on at once: the intermediate arrays stay in the second-level cache
 
 
@@ -43,7 +44,7 @@ def embed(texts: Sequence[bytes], dimensions: int, normalized: bool = True) -> F
     rows = np.empty((len(texts), dimensions), dtype=np.float32)
     digests = b"".join([blake2b(text, digest_size=16).digest() for text in texts])
     keys = np.frombuffer(digests, dtype="<u8").astype(np.uint64).reshape(-1, 2)
-    half = 5e6 if normalized else 5e4  # an odd multiple (2k + 1) / 1e7 is (k + 0.5) / 5e6
+    half = _HALF if normalized else _HALF_OF_LONG
     for block in _blocks(len(texts), dimensions):
         steps = _draw_steps(keys[block, 0], dimensions)
         lengths = np.sqrt(np.einsum("ij,ij->i", steps, steps))
@@ -57,12 +58,18 @@ def embed(texts: Sequence[bytes], dimensions: int, normalized: bool = True) -> F
 
 
 def lengthen(rows: Floats, texts: Sequence[bytes]) -> Floats:
-    """Return unit rows with the lengths that :func:`embed` draws for their keys."""
+    """Return unit rows with the lengths that :func:`embed` draws for their keys, in odd multiples of 1e-5 as there."""
     import numpy as np
 
     digests = b"".join([blake2b(text, digest_size=16).digest() for text in texts])
     keys = np.frombuffer(digests, dtype="<u8").astype(np.uint64).reshape(-1, 2)
-    longer: Floats = (rows * _draw_lengths(keys[:, 1])[:, None]).astype(np.float32)
+    longer = np.empty_like(rows)
+    for block in _blocks(*rows.shape):
+        steps = rows[block] * (_HALF_OF_LONG * _draw_lengths(keys[block, 1]))[:, None]
+        np.floor(steps, out=steps)
+        steps += 0.5
+        steps /= _HALF_OF_LONG
+        longer[block] = steps
     return longer
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from emulator.encoding.floats import dump_float32
-from emulator.generation.embeddings.hashed import embed
+from emulator.generation.embeddings.hashed import embed, lengthen
 
 KEYS = [b"key %d" % number for number in range(300)]
 
@@ -80,3 +80,14 @@ def test_numbers_have_fixed_decimals(normalized: bool, decimals: int) -> None:
     for row in dump_float32(embed(KEYS[:20], 768, normalized)):
         numbers = row[1:-1].decode().split(",")
         assert {len(number.partition(".")[2]) for number in numbers} == {decimals}
+
+
+def test_lengthened_rows_keep_short_texts_and_directions() -> None:
+    texts = [b"a", b"b", b"c"]
+    unit, longer = embed(texts, 64), lengthen(embed(texts, 64), texts)
+    steps = longer.astype(np.float64) * 1e5
+    assert (np.abs(np.rint(steps)) % 2 == 1).all()
+    assert np.abs(steps - np.rint(steps)).max() < 0.2  # float32 has 24 bits
+    norms = lengths(longer)
+    assert ((norms >= 4.99) & (norms < 25.01)).all()
+    assert np.einsum("ij,ij->i", unit, longer) == pytest.approx(norms, rel=1e-5)
