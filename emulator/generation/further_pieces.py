@@ -1,8 +1,9 @@
 """Further pieces of the tokenizers: words and parts of words of many languages, of code and of emoji.
 
-They come after the vocabulary, in lists by locale or kind of text, most common first, as public texts and code have
-them. A model family has the first so many of each list, so that its token counts are near those of the real vocabulary.
-``python -m tests.tools.tokens --fit`` finds these numbers; the ids of further pieces depend on them.
+They come after the vocabulary, in lists by locale or kind of text, most common first. They are single words counted in
+free manuals, treebanks and package sources, and none is taken from a vendor's vocabulary. A model family has the first
+so many of each list, so that its token counts are near those of the real vocabulary. The ids of further pieces depend
+on these numbers, which ``python -m tests.tools.tokens --fit`` finds.
 
 Most texts need few of them, and a dictionary of them all takes 24 MiB. So they stay in their file, which is mapped into
 memory: a header, then pages in the order of their keys, in which bisection finds one. A page is a line with the pieces
