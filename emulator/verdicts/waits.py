@@ -20,7 +20,7 @@ _CHANCE = 0.001  # of callers with so much jitter that are taken for callers wit
 _EQUAL = 0.05  # part of a wait; waits that differ by less are equal, however many there are
 _TRIES = 8  # numbers of callers that are tried
 _BRIEF = 0.1  # seconds; after shorter waits callers come back together, whatever they draw
-_BUSY = 0.25  # seconds that a busy client needs itself: of shorter waits only their growth over several shows
+_OWN = 0.1  # part of a wait that a busy client may add itself to the one before, so that equal waits are found
 _NOT_AGAIN = "no call was tried again"
 
 
@@ -91,9 +91,8 @@ def _breach_of_growth(first: Retry, second: Retry, expected: Expectations) -> Br
 
 
 def _is_short(first: Retry, second: Retry, ratio: float) -> bool:
-    """Return whether the second wait is too short, even if the client was busy during the first."""
-    own = _BUSY if second.waited > _BRIEF else 0.0
-    return max(second.waited, _SHORTEST) + own < ratio * max(first.waited, _SHORTEST)
+    """Return whether the second wait is too short, even if the client was busy for a moment during the first."""
+    return max(second.waited, _SHORTEST) * (1 + _OWN) < ratio * max(first.waited, _SHORTEST)
 
 
 def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry, int]]:
