@@ -113,7 +113,7 @@ for _ in range(60):
     _DEEP = [_DEEP]
 _VALUES: list[JSON] = [
     None, True, False, 0, 1, -1, 2, 7, 20.0, 0.5, -0.0, 1e-7, 1e308, -1e308, 2**31, 2**32, 2**63, 2**64, 10**40, 1e999,
-    "", " ", "x", "auto", "json_object", "\u0000", "é漢字🙂", "a" * 5000, "[]", "{}", "data:image/png;base64,AAAA", "\ud83d\ude42",
+    "", " ", "x", "auto", "json_object", "\u0000", "é漢字🙂", "a" * 20_000, "[]", "{}", "data:image/png;base64,AAAA", "\ud83d\ude42",
     [], {}, [None], [[]], [{}], ["a", 1], {"a": None}, {"type": "text"}, {"type": None}, {"": {}}, [1, 2, 3], _DEEP,
     {"type": "function"}, {"type": "json_schema", "json_schema": {"name": "a", "schema": {"allOf": [{"type": "string"}]}}},
 ]  # fmt: skip
