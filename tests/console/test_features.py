@@ -266,6 +266,7 @@ def test_calls_are_saved_as_har(
     page = look(console(emulator_at_work))
     if session:
         page.select_option("#session", session)
+    page.locator("#found", has_text=f"{calls} of {calls}").wait_for()  # the view is drawn, buttons too
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save HAR").click()
     file = tmp_path / saving.value.suggested_filename
