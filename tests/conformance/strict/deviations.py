@@ -62,6 +62,7 @@ KNOWN: dict[str, str] = {
     r"\w+ azure responses\.compact \.output\[\](\.role|\.content\[\](\.type|\.annotations)?): (misfit|missing)": (
         _COMPACTED
     ),
+    r"(go|node) azure( dated)? responses\.\w+\*? (\.response)?\.text\.format\.description: null": _NULL,
     r"node \w+( dated)? responses\.\w+\*? (\.response)?\.output_text: missing": _SDK,
     r"(go|node) \w+( dated)? responses\.\w+\*? (\.response)?\.access_programs: missing": _NEWER,
     # completions
