@@ -47,14 +47,16 @@ _BOUNDS = {  # clearer on this page than the descriptions of the schema
 _HEAD = """\
 # Bounds
 
-The cost of every request is bounded, so that no request can stop or block the emulator. Bounds are checked before the work is done. Long
-work runs in a separate thread, so that other requests are answered in the meantime.
+Read this page if the emulator refuses a large request, or if clients that you do not trust can reach it. The cost of every request is bounded, so that
+no request can stop or block the emulator. Bounds are checked before the work is done. Long work runs in a separate thread, so that other requests are
+answered in the meantime.
 
-A request that exceeds a bound gets an error in the vendor's format. If the vendor has such a limit, the error is the vendor's own.
+As a rule, a request that exceeds a bound gets an error in the vendor's format. If the vendor has such a limit, the error is the vendor's own. The
+tables show the exceptions.
 
 ## One request
 
-Set these bounds in a scenario: `bounds: {inputs: 10000, body: 128MiB}`. If the vendor's own limit is lower, it applies.
+Set these bounds in a scenario: `bounds: {inputs: 10000, body: 128MiB}`. If the vendor's own limit is lower, the vendor's limit applies.
 
 | key | default | bounds | response |
 | --- | --- | --- | --- |
@@ -62,7 +64,8 @@ Set these bounds in a scenario: `bounds: {inputs: 10000, body: 128MiB}`. If the 
 _REST = f"""
 ## Fixed bounds
 
-You cannot change these. *`emulator check` and `PUT`* means that both report the line of the scenario.
+You cannot change these. Where the effect is *`emulator check` and `PUT`*, `emulator check` and `PUT /_emulator/scenario` both report the line of the
+scenario.
 
 | subject | bound | effect |
 | --- | --- | --- |
@@ -93,7 +96,7 @@ You cannot change these. *`emulator check` and `PUT`* means that both report the
 Regular expressions are searched in time linear in the text. Long searches run in a separate thread.
 
 A scenario cannot set headers that frame a response, such as `Content-Length`, `Transfer-Encoding` and `Connection`. Statuses without a body
-(204, 304) have none, even with a fault. So a connection that stays open never loses its framing. Dates end with the year 9999, on any clock.
+(204, 304) have none, even with a fault. So the client always finds the start of the next response on an open connection. Dates end with the year 9999, on any clock.
 
 **Caches** are bounded as well:
 
@@ -123,7 +126,7 @@ A finding is printed at once, stored in `--findings FOLDER`, and makes the exit 
 
 `python -m tests.tools.attack` sends every known attack, and an oversized value in each place of each request. For each it reports the slowest
 health check, the growth of memory, the response, and whether the next request succeeded. `--only WORDS` selects some attacks. `--every` puts
-every oversized value in every place, which takes hours. `--worst 1` allows for a busy machine.
+every oversized value in every place, which takes hours. On a busy machine, pass `--worst 1`, which permits slower health checks.
 """
 
 

@@ -54,15 +54,15 @@ _REST = """
 - **Load a scenario** by sending the file as it is: `curl -T FILE http://127.0.0.1:4010/_emulator/scenario`.
 - **Filter requests** by any field of a record: `/requests?status=429&stream=true`.
 - **Resume events** after a disconnect with `since=` or the header `Last-Event-ID`.
-- **Limit events** with `most=`, the maximum number per second. Of more you get the latest, and an event `skipped` with the number of the others.
+- **Limit events** with `most=`, the maximum number per second. If there are more, you get the latest, and an event `skipped` with the number of the others.
 - **Advance the clock** with the body `{"advance": "60s"}`.
 - **Address one session** with `?session=NAME` ([sessions.md](sessions.md)).
 
 ## Verify requests
 
-`POST /_emulator/verify` checks the requests that were made. `calls` takes the fields of a rule's `when`. It also takes fields of the outcome:
+`POST /_emulator/verify` checks the requests that were made. In `calls` you write the same fields as in a rule's `when`, and these fields of the outcome:
 `status`, `error`, `rule`, `fault`, `attempt`, `retries`, `whole`, `client_left`, `traced`, `finish_reason` and `completion_tokens`.
-`within` waits until the expectation is met:
+With `within`, the request waits up to that time until the expectation is met:
 
 ```json
 {"session": "a", "calls": {"vendor": "databricks", "prompt": {"contains": "tides"}, "status": 200}, "times": {"exactly": 1}, "within": "2s"}

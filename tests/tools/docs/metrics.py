@@ -10,10 +10,10 @@ _HEAD = """\
 
 # Metrics
 
-`GET /_emulator/metrics` returns metrics of all requests in the Prometheus text format. Add `?session=NAME` for the metrics of one session. The
-vendors' own metrics keep their own paths and names.
+Read this page to watch a running emulator with Prometheus. `GET /_emulator/metrics` returns metrics of all requests in its text format. Add
+`?session=NAME` for the metrics of one session. The metrics that a vendor itself offers are at the vendor's own paths.
 
-Requests are counted after they end, some hundred at a time, or when you read the metrics. So metrics do not slow down a response.
+Requests are counted after they end: in groups of some hundred, or when you read the metrics. So metrics do not slow down a response.
 
 ```yaml
 # prometheus.yml
@@ -25,8 +25,8 @@ scrape_configs:
 
 Scrape each replica by itself. For a server with `--control-token`, add `authorization: {credentials: TOKEN}`.
 
-[grafana.json](grafana.json) is a Grafana dashboard of all these metrics. Import it with *Dashboards*, *New*, *Import*; it only asks for the
-data source.
+[grafana.json](grafana.json) is a Grafana dashboard of all these metrics. Import it with *Dashboards*, *New*, *Import*, and select your data
+source.
 
 | metric | kind | labels | meaning |
 | --- | --- | --- | --- |
@@ -42,9 +42,9 @@ _REST = f"""
   (`502`), `client_left`, or `cut` for a response that a fault ended.
 - `gen_ai_provider_name` is `azure.ai.openai` below `/openai`, `azure.ai.inference` elsewhere on Azure, and the vendor's name for all others.
 - `gen_ai_operation_name` is `chat`, `text_completion`, `embeddings`, `rerank` or `images`, by the route: a text completion of a
-  chat model is `text_completion`. A refused request of an unknown model counts, too, as `_OTHER`.
+  chat model is `text_completion`. A refused request for an unknown model counts under the model `_OTHER`.
 - `cache` is one of three: `heads` (request heads [seen before](performance.md#one-path-for-every-request)), `calls` (requests repeated byte for byte) or
-  `texts` (token counts of prompts). All are bounded. The cache of words and their tokens is not counted, because it is used too often.
+  `texts` (token counts of prompts). All of these caches are bounded. The cache of words and their tokens is not counted, because it is used too often.
 - Completion tokens are tokens that were sent. A client that disconnects after the third token counts three.
 
 Times are scenario time: with `clock: {{scale: 60}}` a minute in a histogram is one real second.
@@ -52,7 +52,7 @@ Times are scenario time: with `clock: {{scale: 60}}` a minute in a histogram is 
 ## OpenTelemetry conventions
 
 The names that begin with `gen_ai_server` are OpenTelemetry's [metrics of model servers](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md),
-as its exporters write them for Prometheus. The buckets are those of that document. The document is in development; `emulator_build_info` names
+as its exporters write them for Prometheus. The buckets are taken from that document. The document is in development; `emulator_build_info` names
 the schema, `{SCHEMA}`.
 
 | histogram | buckets, seconds |
