@@ -88,7 +88,7 @@ class ExchangeFolder:
     async def finish(self) -> None:
         """Wait until every exchange is written."""
         while self._open:
-            await asyncio.gather(*self._open, return_exceptions=True)
+            await asyncio.wait(self._open)  # not gather: of done tasks it returns at once, before they leave the set
         await run_in_thread(self.writers.close)
 
 

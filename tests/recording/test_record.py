@@ -13,6 +13,7 @@ import pytest
 from emulator.http.connection import IncomingRequest
 from emulator.http.writer import reset
 from emulator.recording.exchange import load_folder
+from emulator.recording.folder import ExchangeFolder
 from emulator.recording.relay import UpstreamError, parse_upstreams
 from tests.recording.servers import recording, serving
 from tests.tools.soak.recorder import attack
@@ -239,3 +240,13 @@ def test_wrong_upstream_is_refused(text: str, message: str) -> None:
     with pytest.raises(UpstreamError, match=r"^.+") as caught:
         parse_upstreams([text], ["databricks"])
     assert message in str(caught.value)
+
+
+async def test_folder_finishes_though_its_last_write_has_just_ended(tmp_path: Path) -> None:
+    folder = ExchangeFolder(tmp_path)
+    last_write = asyncio.ensure_future(asyncio.sleep(0))
+    folder.follow(last_write)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert last_write.done()  # and its callbacks have not run
+    await folder.finish()
