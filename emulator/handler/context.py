@@ -83,7 +83,7 @@ class RequestContext:
         overrides: the request has ``x-emulator-*`` headers.
         error: kind of refusal; ``limits``: limits that refused; ``hint``: what the client may have meant.
         response: the response; ``extra``: headers the emulator adds; ``fault_sites``: where faults changed it.
-        is_forwarded: the real service answers.
+        is_inner: the request is part of another one, such as a batch; ``is_forwarded``: the real service answers.
         is_stopped: the response was stopped before its end by another request.
         spending: what the call may add to a budget that is enforced.
         record: the call record, once the call is recorded.
@@ -112,6 +112,7 @@ class RequestContext:
     fault_sites: tuple[FaultSite, ...] = ()
     sent: SendProgress = field(default_factory=SendProgress)
     is_stopped: bool = False
+    is_inner: bool = False
     is_forwarded: bool = False
     record: CallRecord | None = None
     span: Span | None = None

@@ -184,6 +184,9 @@ class ResponseDecider:
     def _forward(self, context: RequestContext) -> Response:
         """Mark a request to be forwarded; without a target the request is refused."""
         name, policy, targets = self._vendor.name, self._emulator.unmatched, self._forwarding
+        if context.is_inner:
+            context.error = "unmatched"
+            return _refuse("No rule matches this request of a batch, and requests of a batch are not forwarded.")
         if targets is not None and targets.can_forward(name, context.request.session, records=policy == "record"):
             context.is_forwarded = True
             return _FORWARDED

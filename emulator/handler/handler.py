@@ -113,11 +113,11 @@ class VendorApp:
         left = False
         try:
             context.response = response = await self._respond(http, context)
+            self._metrics.work(context.call, 1)
             if context.is_forwarded and self._forwarding is not None:
                 return await self._forwarding.forward(
                     http, self.vendor.name, context, on_complete, records=self.emulator.unmatched == "record"
                 )
-            self._metrics.work(context.call, 1)
             own = build_own_headers(context.request.key, context.rule)
             context.extra = self._add_warnings(own, context) if self.emulator.retires else own
             if context.overrides and target.headers.get(TIMING) == "1":
@@ -293,6 +293,7 @@ class VendorApp:
         request = Request(inner.method, inner.path, NOTHING, outer.headers, b"", NOTHING, outer.base_url)
         request.session, request.key_suffix = outer.session, outer.key_suffix
         context = self._receive(self._reader.find_target(request, overrides=False))
+        context.is_inner = True
         context.request.body = inner.body
         context.request.max_values, context.request.max_text = outer.max_values, outer.max_text
         self._metrics.running += 1

@@ -392,6 +392,7 @@ async def test_unmatched_calls_go_to_the_service_and_are_recorded(start: Start, 
                 assert (found[0], len(found[1])) == (expected[0], len(expected[1]))
             entry = emulator.built.journal.list_calls()[-1].load()
             assert (entry.status, entry.whole) == (200, True)
+            assert emulator.built.runtime.metrics["databricks"].working("databricks-meta-llama-3-3-70b-instruct") == 0
             await forwarding.close()
         assert len(load_folder(tmp_path)) == kept
 

@@ -1,10 +1,12 @@
 """Files and batches, over the wire."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import Start
+from emulator.handler.forward import Forwarding
+from tests.conftest import Start, running
 from tests.http_client import Answer, Running
 from tests.untyped_json import JSON
 
@@ -179,3 +181,19 @@ async def test_tokens_of_lines_are_charged(start: Start) -> None:
     left = int(answer.header("x-ratelimit-remaining-tokens") or 0)
     asked = answer.json()["usage"]["prompt_tokens"]
     assert left <= 100_000 - used.prompt_tokens - used.completion_tokens - asked
+
+
+@pytest.mark.parametrize("policy", ["refuse", "forward", "record"])
+async def test_line_that_no_rule_matches_is_refused(tmp_path: Path, policy: str) -> None:
+    forwarding = Forwarding({"azure": "http://127.0.0.1:1"}, tmp_path)
+    batches = "  - {name: kept here, when: {endpoint: [/openai/v1/files*, /openai/v1/batches*]}, pass: true}"
+    text = SCENARIO.replace("rules:", f"unmatched: {policy}\nrules:\n{batches}")
+    async with running(text, forwarding=forwarding) as server:
+        made = await make(server, lines(line("one", "fixed"), line("two", "plain")))
+        server.built.runtime.advance(200)
+        done = (await get(server, f"{BATCHES}/{made['id']}")).json()
+        assert done["request_counts"] == {"total": 2, "completed": 1, "failed": 1}
+        (failed,) = (await get(server, f"{FILES}/{done['error_file_id']}/content")).body.splitlines()
+        await forwarding.close()
+    response = json.loads(failed)["response"]
+    assert (response["status_code"], response["body"]["error"]["type"]) == (501, "emulator_unmatched")
