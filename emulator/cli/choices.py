@@ -1,4 +1,7 @@
-"""Names that flags offer as choices; apart from the modules that define them, which are slow to import."""
+"""Names that flags of ``emulator`` accept, such as ``--shell zsh``, for ``--help`` and completion.
+
+They stand apart from the modules that use them, which are slow to import.
+"""
 
 from emulator.vendors import VENDORS
 

@@ -20,7 +20,7 @@ def import_files(files: Sequence[Path], folder: Path, vendor: str) -> int:
     try:
         found = read_files(files, vendor)
         is_empty = not found.exchanges and not found.rules
-        exposed = [] if is_empty else write_found(found, folder)
+        cut_credentials = [] if is_empty else write_found(found, folder)
     except ImportProblem as error:
         print(f"emulator: error: {escape(str(error))}", file=sys.stderr)
         return 2
@@ -29,7 +29,7 @@ def import_files(files: Sequence[Path], folder: Path, vendor: str) -> int:
         return 2
     for line in found.lost:
         print(f"not carried over: {escape(line)}", file=sys.stderr)
-    for line in exposed:
+    for line in cut_credentials:
         print(f"a credential was cut: {escape(line)}", file=sys.stderr)
     if is_empty:
         lost = ", for the reasons above" if found.lost else ": the files hold no calls"

@@ -1,4 +1,7 @@
-"""Types of the keyword arguments that select calls, as in ``assert_called(deployment="chat")``, for type checkers."""
+"""Types of the clients' keyword arguments that select calls, as in ``assert_called(deployment="chat")``.
+
+Type checkers read them; the server validates the values. ``steps.py`` declares its functions by them.
+"""
 
 from __future__ import annotations
 

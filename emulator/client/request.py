@@ -1,4 +1,7 @@
-"""Build requests to the control API and parse its responses, without sending them."""
+"""Requests to the control API and its responses, as data: ``steps.py`` builds and reads them, without sending any.
+
+``sync.py`` and ``aio.py`` send them, blocking and on asyncio.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def build_token_header(token: str | None, environment: Mapping[str, str] = os.en
 
 
 class EmulatorError(Exception):
-    """Error response of the emulator to a test; the message is one sentence for the user.
+    """Error that the methods of a client raise; its message is one sentence for the user.
 
     ``status``: HTTP status; 0 if no request was sent.
     """
@@ -40,7 +43,7 @@ class EmulatorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
-    """Control-plane request; ``timeout`` in wall-clock seconds."""
+    """Request to the control API; ``timeout``: wall-clock seconds."""
 
     method: str
     path: str
@@ -50,7 +53,7 @@ class ControlRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Control-plane response."""
+    """Response of the control API."""
 
     status: int
     body: bytes

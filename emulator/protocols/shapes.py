@@ -1,9 +1,17 @@
-"""Validate a request's members at every depth against a table of shapes, as the official descriptions have them.
+"""Find the first member of a request, at any depth, that does not fit the API's official description.
 
-A shape is a JSON value: the name of a type, ``#Name`` of another shape, or an object with ``fields``, ``array``,
-``enum``, ``any`` (alternatives), or ``tag`` and ``kinds`` (shapes by the value of one field; ``listed``: those that
-errors name). A ``null`` fits every shape, and so do unknown members of an ``open`` object. ``python -m
-tests.tools.shapes`` writes the tables.
+The description is a table of shapes, ``shapes.json``, which ``python -m tests.tools.shapes`` writes. A shape is the
+name of a type, ``#Name`` of another shape, or an object with one of these keys:
+
+- ``fields``: shapes of an object's members, with ``required`` (names), ``needs`` (name of a member to that of another
+  without which it is unknown) and ``open`` (unknown members fit);
+- ``array``: shape of each item;
+- ``enum``: accepted texts;
+- ``any``: alternative shapes;
+- ``kinds``: shapes of an object by the text of its member ``tag``, with ``default`` (the text if the member is absent)
+  and ``listed`` (the texts that errors name).
+
+A ``null`` fits every shape. Azure and Databricks check requests of OpenAI's and Anthropic's APIs with it.
 """
 
 from __future__ import annotations

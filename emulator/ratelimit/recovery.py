@@ -1,6 +1,6 @@
-"""Hold back a part of each quota after an outage of ``kind: slow_recovery``, the less the longer ago it ended.
+"""Hold back a part of each quota after an outage of ``kind: slow_recovery``; the part shrinks to none with time.
 
-The admission controller charges with it; ``scenario/outage_effects.py`` finds the outage and its share.
+``admission.py`` calls it around each charge; ``scenario/outage_effects.py`` finds the outage and the part.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ class Recovery:
         return 0 if quota.unit == "concurrency" else max(0, ceil(quota.amount * self.missing - _TOLERANCE))
 
     def correct(self, charges: Sequence[Charge], balances: Sequence[Balance]) -> tuple[Balance, ...]:
-        """Return the balances without the units held back, with the wait until the charge fits."""
+        """Return the balances as a client sees them: without the units that are held back.
+
+        A balance whose quota has too few units left has the seconds until the charge can be made: until enough of the
+        held units are back, and no less than the quota itself takes where it was insufficient without them.
+        """
         return tuple(map(self._correct, charges, balances))
 
     def _correct(self, charge: Charge, balance: Balance) -> Balance:

@@ -1,6 +1,7 @@
-"""Redact the credentials that a scenario lists under ``keys`` from texts, bodies and names of rules.
+"""Redact the credentials that a scenario lists under ``keys``, in every text that the emulator keeps or shows.
 
-``redaction.py`` redacts others, which only their names mark.
+Such texts are journal records, logs, the names of rules and what the control API returns. ``core/redaction/`` redacts
+all other credentials, which it finds by the name of their field or by their form.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ MIN_TOKEN_LENGTH = 6  # characters of a token that is redacted; a shorter one ma
 
 
 class ListedCredentials:
-    """Credentials of one scenario that are long enough to be redacted from texts."""
+    """Credentials of one scenario that are long enough to be redacted from texts.
+
+    Args:
+        listed: the credentials.
+        show: returns the text that replaces one.
+    """
 
     def __init__(self, listed: Iterable[str] = (), show: Callable[[str], str] = mask) -> None:
         shown = {token: show(token) for token in listed if len(token) >= MIN_TOKEN_LENGTH}

@@ -1,4 +1,9 @@
-"""Models of ``expect``, ``budget`` and ``prices``: what a scenario asks of clients, and what their tokens cost."""
+"""Models of ``expect``, ``budget`` and ``prices``: what a scenario asks of clients, and what their tokens cost.
+
+``expect: robust`` asks for all rules of ``verdicts/`` with their usual figures; a mapping changes some figures, or
+with ``robust: false`` asks only for the rules that it names. ``control/verdict.py`` reads it; ``handler/budget.py``
+enforces ``budget``. Of a price, ``source`` is the page that states it and ``date`` the day on which it did.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Models of ``deployments[].embeddings``: which texts have near vectors, and which a query finds."""
+"""Models of ``deployments[].embeddings`` in a scenario: which texts have near vectors, and which a query finds.
+
+``models.py`` has the deployments; ``generation/embeddings/`` makes the vectors, from the geometry built here.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ def _check_text(text: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_check_text)]
+"""A text, or the id of one of ``texts``."""
 Texts = Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
 _Cosine = Annotated[float, Field(strict=False, ge=-1, le=1)]
 

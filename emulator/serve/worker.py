@@ -1,4 +1,7 @@
-"""Run one worker process, which ``supervisor.py`` starts."""
+"""Run one of several worker processes (``--workers``): the program that ``supervisor.py`` starts for each.
+
+Orders come as one line on stdin; the URLs that the worker serves go out as one line on stdout.
+"""
 
 import asyncio
 import base64
@@ -19,7 +22,7 @@ from emulator.settings import SettingsError
 def main() -> int:
     """Serve until a signal, or until the parent process ends."""
     orders: WorkerOrders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe
-    settings = orders.settings if orders.number == 0 else replace(orders.settings, report=None)
+    settings = orders.settings if orders.number == 0 else replace(orders.settings, report=None)  # worker 0 writes it
     with open_spans(os.environ) as spans:
         prepared = prepare(settings, spans)
         return 2 if prepared is None else prepared.run(_work(prepared, orders.ports))

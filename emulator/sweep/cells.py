@@ -61,13 +61,14 @@ def _needs_nothing(fault: type[Fault]) -> bool:
 
 
 FAULTS = tuple([_name(fault) for fault in _list_faults()])
-OF_TOOLS = "bad_arguments"
-_APART = frozenset({*_POSITIONED, *(name for name, _, _ in _WITH_KEYS), "garbage", OF_TOOLS})
+TOOL_FAULT = "bad_arguments"
+"""Fault that needs a call of a tool."""
+_APART = frozenset({*_POSITIONED, *(name for name, _, _ in _WITH_KEYS), "garbage", TOOL_FAULT})
 _ANYWHERE = tuple([name for fault in _list_faults() if (name := _name(fault)) not in _APART and _needs_nothing(fault)])
-OF_EVENTS = frozenset(
+STREAM_FAULTS = frozenset(
     [_name(f) for f in _list_faults() if _name(f) in _ANYWHERE and f.model_validate({"type": _name(f)}).needs_events]
 )
-"""Faults that leave whole answers as they are."""
+"""Faults that need a stream: they leave whole answers as they are."""
 UNNOTICEABLE = frozenset([_name(fault) for fault in _list_faults() if not fault.is_noticeable])
 """Faults that no client has to notice: it is not silent about what it cannot see."""
 
@@ -134,7 +135,7 @@ def list_cells(call: CallClass, body: bytes, *, full: bool = False) -> Iterator[
     for name in _ANYWHERE:
         yield _fault(call, name, "", {})
     for how in _BREAKAGES if call.has_tool_call else ():
-        yield _fault(call, OF_TOOLS, how.replace("_", " "), {"how": how})
+        yield _fault(call, TOOL_FAULT, how.replace("_", " "), {"how": how})
 
 
 def _list_positioned(call: CallClass, positions: Sequence[Position]) -> Iterator[Cell]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from emulator.control.models import RequestEntry, Verdict
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text, dump_text, parse_json
 from emulator.sweep.calls import name_class
-from emulator.sweep.cells import FAULTS, KINDS, OF_EVENTS, OF_TOOLS
+from emulator.sweep.cells import FAULTS, KINDS, STREAM_FAULTS, TOOL_FAULT
 
 _SAVED = re.compile(r'<script type="application/json" id="saved">(.*?)</script>', re.DOTALL)
 _CALLS_TOOLS = frozenset({"tool_calls", "tool_use", "function_call"})
@@ -37,9 +37,9 @@ class Coverage:
             return
         possible = self.calls.setdefault(name_class(call), dict.fromkeys(_list_possible(call.stream), 0))
         if call.finish_reason in _CALLS_TOOLS:
-            possible.setdefault(OF_TOOLS, 0)
+            possible.setdefault(TOOL_FAULT, 0)
         for name in {call.error, *call.faults}:
-            if name in possible or name == OF_TOOLS:
+            if name in possible or name == TOOL_FAULT:
                 possible[name] = possible.get(name, 0) + 1
 
     def add_verdict(self, verdict: Verdict) -> None:
@@ -94,7 +94,7 @@ def _add_counts(into: dict[str, int], counts: Mapping[str, int]) -> None:
 
 def _list_possible(stream: bool) -> list[str]:
     """Return the errors and faults that a call can meet."""
-    faults = [name for name in FAULTS if name != OF_TOOLS and (stream or name not in OF_EVENTS)]
+    faults = [name for name in FAULTS if name != TOOL_FAULT and (stream or name not in STREAM_FAULTS)]
     return [*KINDS, *faults]
 
 

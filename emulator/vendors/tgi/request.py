@@ -1,6 +1,7 @@
-"""Validate a prompt and its parameters before generation, for all routes, and limit the tokens of the response.
+"""Validate a prompt and its parameters as TGI's router does before generation, and limit the response's tokens.
 
-From 2.0 on the router schedules a response in lots of at most ``CHUNK`` tokens.
+The parsers of all generating routes call it: ``chat/``, ``generate/``, ``completions.py``. From 2.0 on the router
+schedules a response in lots of at most ``CHUNK`` tokens.
 
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
@@ -63,7 +64,7 @@ def validate_started(deployment: Deployment) -> Deployment:
     return deployment
 
 
-def _validate_shard(deployment: Deployment) -> None:
+def _validate_model_server(deployment: Deployment) -> None:
     """Raise if the model server behind the router is gone: stopped or retired.
 
     Source: text-generation-inference, ``backends/v3/src/client/mod.rs`` (ClientError); the words behind the first colon
@@ -95,7 +96,7 @@ def parse_request(
     limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens, parameters.truncate)
     sampled = is_sampled(parameters)
     grammar = parse_grammar(parameters.grammar, settings)
-    _validate_shard(deployment)
+    _validate_model_server(deployment)
     return ParsedRequest(
         prompt=prompt,
         limit=limit,

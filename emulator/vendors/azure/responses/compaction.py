@@ -1,4 +1,7 @@
-"""``POST /responses/compact``: replace a long conversation by the user's messages and one opaque item.
+"""``POST /responses/compact``: shorten a conversation to its messages of the user and one item of type ``compaction``.
+
+The item has a random text as ``encrypted_content``; a client sends both as ``input`` of its next request in place of
+the conversation. ``routes.py`` names :func:`compact`.
 
 Source: openai/openai-openapi, ``CompactResource``: messages of users stay, all else becomes one opaque item.
 """
@@ -19,7 +22,7 @@ from emulator.vendors.azure.responses.parse import count_items
 from emulator.vendors.azure.responses.previous_response import load_previous
 from emulator.vendors.azure.url_kind import RESPONSES
 
-_RATIO = 8  # tokens of a conversation for one of its compaction; unverified
+_RATIO = 8  # tokens of a conversation for each reported output token of its compaction; unverified
 
 
 def compact(request: Request, service: AzureService) -> Response:

@@ -1,4 +1,7 @@
-"""Gemini endpoints over the Gemini API, for Google's own clients.
+"""Parse and answer the Gemini API's ``generateContent``, ``streamGenerateContent`` and ``countTokens``.
+
+With it Google's own clients reach the Gemini models of Databricks: ``routes.py`` has the paths,
+``protocols/gemini/`` the format.
 
 Source: docs.databricks.com, "Query with the Google Gemini API"; that refusals take Google's form and the framing of
 streams are unverified.
@@ -40,7 +43,13 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class GeminiCodec:
-    """Codec of Gemini responses; ``thoughts``: they are included; ``rated``: categories of harm that it rates."""
+    """Codec of Gemini responses.
+
+    Fields:
+        served: served entity that answers.
+        thoughts: the response includes them.
+        rated: categories of harm that it rates.
+    """
 
     settings: DatabricksSettings
     style: RenderOptions
@@ -76,7 +85,7 @@ def wants_array(request: Request) -> bool:
 
 
 def parse_generate(request: Request, service: DatabricksService, *, stream: bool = False) -> InferenceCall:
-    """``POST …/gemini/v1beta/models/{name}:generateContent``.
+    """Parse ``POST …/gemini/v1beta/models/{name}:generateContent``.
 
     Raises:
         EmulatedError: the endpoint rejects the request.
@@ -107,7 +116,7 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
 
 
 def count_tokens(request: Request, service: DatabricksService) -> Response:
-    """``POST …/gemini/v1beta/models/{name}:countTokens``: of contents, or of a whole request."""
+    """Answer ``POST …/gemini/v1beta/models/{name}:countTokens``: the tokens of contents, or of a whole request."""
     parsed = find_native(request, service, "gemini")
     body = parse_request(parsed.body, "CountTokensRequest")
     inner = body.get("generateContentRequest")
@@ -159,7 +168,7 @@ def _build_request(parsed: ParsedRequest, chat_request: ChatRequest, body: Objec
 
 
 def parse_stream(request: Request, service: DatabricksService) -> InferenceCall:
-    """``POST …/gemini/v1beta/models/{name}:streamGenerateContent``."""
+    """Parse ``POST …/gemini/v1beta/models/{name}:streamGenerateContent``."""
     return parse_generate(request, service, stream=True)
 
 

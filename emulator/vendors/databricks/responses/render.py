@@ -1,4 +1,7 @@
-"""``ResponsesCodec``: render plans as responses of the Responses API, whole or as a stream."""
+"""Codec of Databricks' Responses API: response objects, whole or as a stream, in the form of all vendors' Responses.
+
+``parse.py`` gives each call its codec; ``protocols/openai/responses.py`` has the form.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class ResponsesCodec:
-    """Words chat plans as response objects; ``served`` is the served entity that answers."""
+    """Codec that renders the plan of a chat as a response object; ``served``: the served entity that answers."""
 
     settings: DatabricksSettings
     options: ResponseOptions

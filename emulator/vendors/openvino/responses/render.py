@@ -1,4 +1,4 @@
-"""Render ``/v3/responses`` responses."""
+"""Codec of ``/v3/responses``: it renders whole responses; ``stream.py`` has the events of streams."""
 
 from __future__ import annotations
 

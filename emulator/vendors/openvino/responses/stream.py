@@ -1,4 +1,6 @@
-"""Render ``/v3/responses`` streams of typed events.
+"""Render a streaming response of ``/v3/responses``: events with ``type`` and ``sequence_number``, by output item.
+
+``render.py`` calls it.
 
 Source: model_server, src/llm/apis/openai_responses.cpp, serializeStreamingChunk.
 """
@@ -33,7 +35,13 @@ _LAST = Mark.FINISH | Mark.USAGE | Mark.JOINED
 
 @dataclass(slots=True, eq=False)
 class ResponseStream:
-    """Stream of one response: events are numbered from 1, items from 0."""
+    """Stream of one response: events are numbered from 1, output items from 0.
+
+    Fields:
+        voice: the response has audio.
+        sequence: number of the last event.
+        item: number of the last output item.
+    """
 
     plan: Plan
     echo: RequestEcho

@@ -1,4 +1,4 @@
-"""Render non-streaming responses of ``/``, ``/generate`` and ``/generate_stream``.
+"""Codec of ``/``, ``/generate`` and ``/generate_stream``: it renders whole responses; ``stream.py`` has the events.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """

@@ -1,4 +1,6 @@
-"""Render streaming responses of ``/`` and ``/generate_stream``: an event per token.
+"""Render streaming responses of the routes ``/`` and ``/generate_stream``: one server-sent event per token.
+
+``render.py`` calls it; ``shapes.py`` has the options and the members that whole responses share.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
