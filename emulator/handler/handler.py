@@ -1,6 +1,8 @@
 """Request handler of one vendor: parse, decide, write and record every request.
 
-``http/listeners.py`` calls :meth:`VendorApp.serve`; the stages are ``parse.py``, ``decide.py`` and ``recorder.py``.
+``http/listeners.py`` calls :meth:`VendorApp.serve`, which runs the stages in order: ``parse.py`` parses the request,
+``decide.py`` makes the response, ``http/writer.py`` writes it, ``recorder.py`` settles quotas and records the call.
+``forward.py`` takes the place of the writer for a request that a real service answers.
 """
 
 import asyncio
@@ -103,7 +105,7 @@ class VendorApp:
         return self._reader.find_target(request, overrides=route.overrides)
 
     async def serve(self, http: IncomingRequest, target: RequestTarget) -> bool:
-        """Respond to one request, then settle its quotas and close its call record, also after an error."""
+        """Respond to a request, settle its quotas and close its record; return whether its connection may stay open."""
         context = self._receive(target)
         clock, on_complete = self.emulator.clock, self._recorder.record
         writer = ResponseWriter(self.vendor, clock, self._closing, http, context, on_complete=on_complete)
@@ -123,7 +125,7 @@ class VendorApp:
             if context.overrides and target.headers.get(TIMING) == "1":
                 writer.planned_ttft = context.planned_ttft or 0.0
             if context.admission is not None and not http.connection.is_open:
-                left = True
+                left = True  # while the call waited for admission
                 return writer.abort()
             if isinstance(response, Response) and (context.plan is None or not context.plan.due):
                 return writer.send(response) or await writer.finish()
@@ -153,7 +155,7 @@ class VendorApp:
             await self._recorder.settle(context, context.admission)
 
     def _close(self, context: RequestContext, *, left: bool) -> None:
-        """Close the call record and the span of a request; ``left``: the client disconnected early."""
+        """Close the call record and the span of a request; ``left``: the client left, or the server cancelled."""
         self._metrics.running -= 1
         self.open.discard(context)
         if context.response is not None:
@@ -212,7 +214,11 @@ class VendorApp:
     async def _respond(
         self, http: IncomingRequest | None, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
-        """Read (``http``: unless the body is known), parse and decide; a refusal is rendered in the vendor's words."""
+        """Read the body, parse the request, decide the response and apply its faults.
+
+        A refusal is replaced by a recorded answer, forwarded, or rendered in the vendor's words. ``http``: holds the
+        body; ``None``: the request has it already.
+        """
         response: Response | StreamingResponse | FaultableResponse
         try:
             if http is not None and not self._read_now(http, context):
@@ -234,7 +240,7 @@ class VendorApp:
         return await self._decider.apply_faults(response, context) if context.faults else response
 
     async def _decide(self, context: RequestContext) -> Response | StreamingResponse | FaultableResponse:
-        """Parse the request and decide the response; repeat with documents if the session has some."""
+        """Parse the request and decide the response; repeat once with the session's stored documents."""
         try:
             parsed = await self._reader.parse(context)
             context.set_parsed(parsed)
@@ -247,11 +253,14 @@ class VendorApp:
         return response
 
     def _read_now(self, http: IncomingRequest, context: RequestContext) -> bool:
-        """Take the body if it has arrived and is not compressed; return whether that is so.
+        """Set the size limits of the request's content, and its body if that has arrived whole.
+
+        Returns:
+            Whether the body needs nothing further; otherwise :meth:`_read` waits for it and decompresses it.
 
         Raises:
             EmulatedError: ``PAYLOAD_TOO_LARGE``.
-            HeaderOverrideError: a request header asks for what there is not.
+            HeaderOverrideError: an ``x-emulator-*`` header of the request is unknown.
         """
         request, limits = context.request, self.emulator.bounds
         if context.overrides:
@@ -267,7 +276,7 @@ class VendorApp:
         return not context.target.encoding
 
     async def _read(self, http: IncomingRequest, context: RequestContext) -> None:
-        """Wait for the body, and decompress it.
+        """Wait for the whole body unless it is there, and decompress it.
 
         Raises:
             EmulatedError: ``PAYLOAD_TOO_LARGE``.
