@@ -28,7 +28,7 @@ _CLIENT = pytest.StashKey["EmulatorClient"]()
 _SINCE = pytest.StashKey[int]()  # number of the last call before the test, in a session that tests share
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _COVERAGE: pytest.StashKey[Coverage] = pytest.StashKey()
-_SWEEP = "EMULATOR_SWEEP"  # as emulator.sweep.joined names it
+_SWEEP = "EMULATOR_SWEEP"  # as emulator.sweep.swept_tests names it
 _MAX_NAME = 48  # characters of the test's name in its session's name
 _MARKER = """emulator(*paths, seed=…, clock=…, strict=…, unused=…, **keys): the scenario of this test: files, joined,
 and keys of the scenario language, which win over the files; replay=FOLDER and record="once" as vcrpy has it"""
@@ -219,7 +219,7 @@ def _reach(url: str, token: str | None) -> EmulatorClient:
 
 
 def _join_sweep() -> EmulatorClient:
-    from emulator.sweep.joined import SweptClient, read_run
+    from emulator.sweep.swept_tests import SweptClient, read_run
 
     return SweptClient(read_run())
 

@@ -1,4 +1,4 @@
-"""Entry point of the command ``emulator``: answer a container's health probe, or import and run the verb that is given.
+"""Entry point of the program ``emulator``: answer a container's health probe, or run a command such as ``serve``.
 
 The probe runs every few seconds, and most of its time is imports; so it is tried before anything else is imported.
 """
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> ArgumentParser:
-    """Build the parser with every verb and flag."""
+    """Build the parser with every command and flag."""
     from emulator.cli import commands
 
     return commands.build_parser()

@@ -1,6 +1,6 @@
-"""Command-line parser, and the dispatch of each verb to its module.
+"""Command line of ``emulator``: every command with its flags, and the call of the module that runs it.
 
-A verb imports its module when it runs, so that ``--help`` is fast.
+The module of a command is imported when it runs, so that ``--help`` is fast.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def _is_closed_pipe(error: OSError) -> bool:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Build the parser with every verb and flag."""
+    """Build the parser with every command and flag."""
     parser = _ArgumentParser(
         prog="emulator",
         description="An offline stand-in for LLM-serving vendors.",

@@ -1,4 +1,4 @@
-"""Format ``--help`` of ``emulator`` and of each verb: sections, examples at the end, and colours on a terminal."""
+"""Format ``--help`` of ``emulator`` and of each command: sections, examples at the end, and colours on a terminal."""
 
 import argparse
 import re

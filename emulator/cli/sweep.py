@@ -17,7 +17,7 @@ from emulator.scenario.parsed import ScenarioError
 from emulator.settings import SettingsError
 from emulator.sweep.cells import Cell
 from emulator.sweep.command import Command
-from emulator.sweep.earlier import (
+from emulator.sweep.earlier_report import (
     SweepReport,
     hash_files,
     join_reports,

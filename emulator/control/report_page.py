@@ -1,4 +1,7 @@
-"""Render the calls of a run as one HTML page for a file: the console with its data embedded."""
+"""Render the calls of a test run, or of a running emulator, as one HTML file: the console with its data embedded.
+
+The pytest plugin writes it with ``--emulator-report``, and ``POST /_emulator/report`` returns it.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Mask the tokens of a scenario for display, and restore them when the displayed scenario is sent back.
 
-The console shows and edits the active scenario so.
+So the console can show and edit the active scenario without its tokens.
 """
 
 from __future__ import annotations

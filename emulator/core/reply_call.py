@@ -1,4 +1,7 @@
-"""Types of a Python function that answers calls: its argument :class:`ReplyCall`, and its result."""
+"""Types of a Python function that a test gives to a client's ``reply``: its argument, and its result.
+
+``handler/reply_functions.py`` calls it in place of a rule's reply.
+"""
 
 from __future__ import annotations
 

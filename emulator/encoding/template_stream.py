@@ -17,7 +17,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice
-from emulator.encoding.obfuscation import cut_noise, list_ends
+from emulator.encoding.obfuscation import cut_padding, list_ends
 from emulator.encoding.template import SAMPLE_TOKENS, Template
 
 MAX_BATCH = 512  # events of a batch: a larger one would delay other connections
@@ -100,11 +100,11 @@ def render_chunks(
 def _render_padded(
     before: bytes, texts: Sequence[bytes], plain: Sequence[str], start: int, end: int, joint: bytes
 ) -> tuple[bytes, int]:
-    """Render events that end with noise by the size of their plain text, as :func:`render_chunks` does.
+    """Render events that end with padding by the size of their plain text, as :func:`render_chunks` does.
 
-    ``joint`` is between text and noise; it alone differs between responses.
+    ``joint`` is between text and padding; it alone differs between responses.
     """
-    key: _LayoutKey = (id(texts), start, end, before, -len(joint))  # negative: no key of events without noise
+    key: _LayoutKey = (id(texts), start, end, before, -len(joint))  # negative: no key of events without padding
     layout = _layouts.get(key)
     if layout is not None and layout.pieces:
         return joint.join(layout.pieces), layout.size
@@ -230,7 +230,7 @@ class TemplateStream(BatchedEvents):
         offsets: one fewer than ``after`` has parts.
         ending: at least one event; no other event is due later than the last.
         silent: a token without text has an event, too.
-        padded: texts of the tokens, if each event ends with noise by the size of its text.
+        padded: texts of the tokens, if each event ends with padding by the size of its text.
     """
 
     opening: Sequence[Event]
@@ -264,14 +264,14 @@ class TemplateStream(BatchedEvents):
         return join_batches(self.opening, self._render, len(self.tokens), self.ending)
 
     def _iterate_padded(self) -> Iterator[Event]:
-        before, joint, ends = self.before, cut_noise(self.after[0]), list_ends(self.padded)
+        before, joint, ends = self.before, cut_padding(self.after[0]), list_ends(self.padded)
         for due, token, end, number in zip(self.due, self.tokens, ends, count(1), strict=False):
             if token != _SILENCE:
                 yield due, b"".join((before, token, joint, end)), number, Mark.PLAIN
 
     def _render(self, start: int, end: int) -> tuple[bytes, int]:
         if self.padded:
-            return _render_padded(self.before, self.tokens, self.padded, start, end, cut_noise(self.after[0]))
+            return _render_padded(self.before, self.tokens, self.padded, start, end, cut_padding(self.after[0]))
         after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
         return render_chunks(self.before, self.tokens, start, end, after)
 

@@ -1,4 +1,4 @@
-"""Show a fit: as a ``latency:`` section with its figures, and as a picture of measured against fitted times."""
+"""Format fitted latency as a ``latency:`` section, and draw measured against fitted times, for ``emulator fit``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parse a request: body, principal, endpoint; requests that repeat are parsed once."""
+"""Parse a request: find its endpoint and principal, fingerprint it, and call the vendor's parser.
+
+``handler.py`` calls :class:`RequestParser` first. Requests that repeat are parsed once.
+"""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Listening sockets: one front for all vendors, one port for each vendor, and graceful shutdown.
+"""Listening sockets: one front port for all vendors, one port for each vendor, and graceful shutdown.
 
 ``Port`` finds the session and the vendor of each request, and calls that vendor's handler or the control API.
 """

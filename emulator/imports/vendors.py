@@ -1,4 +1,4 @@
-"""Find the vendor of a recorded URL by its host or path, and the path that the vendor has in the emulator."""
+"""Find the vendor of a recorded URL by its host or path, and the path of the same route in the emulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Build the service of each vendor for a scenario: settings, deployments, credentials."""
+"""Build the service of each vendor: settings, deployments and credentials of a scenario.
+
+The vendor's parsers and renderers take it as their argument.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,6 +1,7 @@
-"""Group the calls that a command under test makes into classes of like ones; a sweep tries each fault once a class.
+"""Group the calls of a command under test into classes of like calls; a sweep tries each fault once for a class.
 
-A class also has the earlier calls that its sample needs, whose answers gave an id that it bears.
+The first call of a class is its sample. If that contains an id from the answer to an earlier call, such as a stored
+response, the class has the earlier call as well.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from emulator.core.json import JSON, dump_text
-from emulator.sweep.earlier import SweepReport
+from emulator.sweep.earlier_report import SweepReport
 from emulator.sweep.plan import SURVIVED
 from emulator.sweep.run import Row
 

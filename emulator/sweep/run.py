@@ -18,9 +18,9 @@ from emulator.core.json import Object
 from emulator.sweep.calls import CallClass, find_classes, name_classes
 from emulator.sweep.cells import UNNOTICEABLE, Cell
 from emulator.sweep.command import CommandResult
-from emulator.sweep.joined import VARIABLE, FinishedTest, SweptRun, read_tests, renumber
 from emulator.sweep.plan import SURVIVED, Group, Key, SweepPlan, find_next, infer, is_reported, plan_full, plan_merged
 from emulator.sweep.probe import Answer, send_again
+from emulator.sweep.swept_tests import VARIABLE, FinishedTest, SweptRun, read_tests, renumber
 
 _MIN_HANG = 5.0  # real seconds
 _PATIENCE = 10  # times the fault-free run

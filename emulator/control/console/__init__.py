@@ -1,4 +1,7 @@
-"""Read the console's page, ``/_emulator``, for people in a browser; with its Content-Security-Policy."""
+"""Load the console, the page ``/_emulator`` on which people see the calls of an emulator, and its security headers.
+
+``control/api.py`` serves it; ``control/report_page.py`` embeds data in it.
+"""
 
 import re
 from base64 import b64encode

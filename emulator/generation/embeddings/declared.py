@@ -1,4 +1,6 @@
-"""Embedding vectors with declared similarities (``geometry: declared``), or by the words that texts share.
+"""Embedding vectors of all texts of a request under ``geometry: declared`` or ``lexical``.
+
+Declared texts have the cosines that the scenario declares.
 
 Texts that are not declared are ``lexical`` or hashed. All arithmetic is on integers that float64 and int64 hold
 exactly, so every machine gives the same bits.

@@ -1,6 +1,6 @@
-"""Rotate embeddings and give them length 1, with the same bits on every machine.
+"""Arithmetic of ``lexical.py`` and ``declared.py``: rotate vectors, and give them length 1.
 
-All arithmetic is on integers that the types hold exactly, or correctly rounded.
+It is on integers that the types hold exactly, or correctly rounded, so every machine gives the same bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generate arrays that satisfy item schemas, item counts, ``contains`` and uniqueness."""
+"""Generate a JSON array that satisfies a shape (``shape.py``): item schemas, item counts, ``contains``, uniqueness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare JSON values: 1 equals 1.0, but true does not equal 1."""
+"""Compare JSON values as JSON Schema does: 1 equals 1.0, but true does not equal 1."""
 
 from collections.abc import Hashable
 from fractions import Fraction

@@ -1,4 +1,7 @@
-"""Generate a JSON object of a shape: its required, its optional and, up to the least number, further members."""
+"""Generate a JSON object that satisfies a shape (``shape.py``).
+
+It has the required members, optional ones, and further ones up to the least number.
+"""
 
 from __future__ import annotations
 

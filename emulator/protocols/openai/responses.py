@@ -345,8 +345,8 @@ class _EventEncoder:
         for position in range(item.start, item.end):
             token = tokens[position]
             if token:
-                noise = b',"obfuscation":"%b"' % pad(token) if obfuscate else b""
-                yield due[position], template % (number, encode_string(token), noise), position + 1, PLAIN
+                padding = b',"obfuscation":"%b"' % pad(token) if obfuscate else b""
+                yield due[position], template % (number, encode_string(token), padding), position + 1, PLAIN
                 number += 1
         self._number = number
 

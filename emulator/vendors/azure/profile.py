@@ -1,4 +1,4 @@
-"""``DeploymentProfile``: what no request changes of a deployment, computed once from settings and model traits."""
+"""``DeploymentProfile``: what is the same for every request to a deployment, computed once from settings and traits."""
 
 from collections.abc import Mapping
 

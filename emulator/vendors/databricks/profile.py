@@ -1,4 +1,4 @@
-"""``DeploymentProfile``: what no request changes of an endpoint, computed once from its deployment and the settings.
+"""``DeploymentProfile``: what is the same for every request to an endpoint, computed once from deployment and settings.
 
 Parsers and renderers read fields, limits, family and render options from it.
 """

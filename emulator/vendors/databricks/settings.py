@@ -1,4 +1,4 @@
-"""Settings of the ``databricks`` vendor, where the published reference and the running service differ."""
+"""Settings of the ``databricks`` vendor: switches where the published reference and the running service differ."""
 
 from typing import Literal
 

@@ -13,7 +13,7 @@ import yaml
 
 from emulator.client import EmulatorClient
 from emulator.core.json import Object
-from emulator.sweep.joined import renumber
+from emulator.sweep.swept_tests import renumber
 from tests.tools.sdks.clients import ENVIRONMENT, Sdk
 from tests.tools.sdks.plays import PLAYS, ROOT, find_file
 from tests.untyped_json import JSON

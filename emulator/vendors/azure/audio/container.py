@@ -1,4 +1,6 @@
-"""Build the errors of Whisper and the first speech models, whose server quotes pydantic's list of violations.
+"""Validate audio requests in the words of the OpenAI API, or of a model's own server (trait ``container``).
+
+The server of Whisper and the first speech models quotes pydantic's list of violations.
 
 Source: openai/openai-node issue 1284 (``voice`` of ``tts-1``); that Azure quotes it alike is unverified.
 """

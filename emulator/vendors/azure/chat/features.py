@@ -1,4 +1,7 @@
-"""Validate a chat request against the container's rules and the model's features."""
+"""Validate a chat against the features of its model, and against the rules of Azure's model containers.
+
+A container is the FastAPI server that Azure runs around a model (``decoder.py``).
+"""
 
 from emulator.vendors.azure.chat.messages import find_incomplete, validate_media, validate_roles
 from emulator.vendors.azure.chat.models import ChatBody, ResponseFormat

@@ -1,4 +1,4 @@
-"""``POST /chat/completions``: parse a request into a chat request."""
+"""``POST /chat/completions``: validate a request, and convert it to the core's chat request."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""``ChatCodec`` of ``/chat/completions``, and its complete responses; ``stream.py`` has the streams.
+"""Codec of ``/chat/completions``: it renders whole responses; ``stream.py`` has the events of streams.
 
 Sources: Azure Machine Learning reference, Chat Completions, sample response (profile ``seed``); Azure/azure-sdk-assets,
 recorded answers of serverless endpoints and of Azure OpenAI (the others).

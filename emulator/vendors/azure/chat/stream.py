@@ -13,7 +13,7 @@ from emulator.core.http import Event
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.encoding.obfuscation import cut_noise, list_ends, pad
+from emulator.encoding.obfuscation import cut_padding, list_ends, pad
 from emulator.encoding.template import SAMPLE, SAMPLE_TEXT, split_chunk
 from emulator.encoding.template_stream import StreamTemplate
 from emulator.protocols.choice_events import (
@@ -129,7 +129,7 @@ class _ChoiceChunks:
         functions: a tool call is ``function_call``; ``customs``: names of custom tools.
         audio: format of an audio answer; ``None`` for text.
         context: what data sources gave; ``None`` without sources.
-        padded: each chunk ends with noise by the size of its text.
+        padded: each chunk ends with padding by the size of its text.
     """
 
     plan: Plan
@@ -157,8 +157,8 @@ class _ChoiceChunks:
         choice: Object = {"delta": delta, "finish_reason": finish, "index": self.index, "logprobs": logprobs}
         if self.profile.filtered:
             choice = {"content_filter_results": harms or {}, **choice}
-        noise: Object = {"obfuscation": pad(_find_text(delta)).decode()} if self.padded else {}
-        return sse.encode_event({"choices": [choice], **self.tail, **more, **noise})
+        padding: Object = {"obfuscation": pad(_find_text(delta)).decode()} if self.padded else {}
+        return sse.encode_event({"choices": [choice], **self.tail, **more, **padding})
 
     def token_events(self, run: TextRun, delta: Object, harms: JSON = None) -> Iterator[Event]:
         """Yield one chunk per token that has a text, from the chunk of a sample."""
@@ -167,7 +167,7 @@ class _ChoiceChunks:
             yield from token_events(self.choice, run, before, after)
             return
         texts = self.choice.tokens[run.start : run.end]
-        joint = cut_noise(after)
+        joint = cut_padding(after)
         for number, (text, end) in enumerate(zip(texts, list_ends(texts), strict=True), run.start):
             if text:
                 yield (

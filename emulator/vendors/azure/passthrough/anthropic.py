@@ -1,4 +1,6 @@
-"""Claude in Foundry over Anthropic's Messages API, for Anthropic's own clients: ``/anthropic/v1/messages``.
+"""Parse and answer Anthropic's Messages API on Azure, ``/anthropic/v1/messages``.
+
+With it Anthropic's own clients reach Claude in Foundry. ``protocols/anthropic/`` has the format.
 
 Source: learn.microsoft.com, "Deploy and use Claude models in Microsoft Foundry" (``/anthropic/v1/messages``).
 """

@@ -1,4 +1,4 @@
-"""``POST /responses``: parse a request into a chat request.
+"""``POST /responses``: validate a request, and convert it to the core's chat request.
 
 Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI Responses API".
 """

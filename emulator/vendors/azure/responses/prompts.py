@@ -1,4 +1,6 @@
-"""Fill in the prompt that a request names by id, and a scenario declares. The texts of refusals are unverified.
+"""Fill in the variables of a prompt template that a Responses request names by id (``prompt``).
+
+The scenario declares the templates, under ``prompts`` of the vendor. The texts of refusals are unverified.
 
 Source: openai-python, ``types/responses/response_prompt_param.py``.
 """

@@ -1,4 +1,4 @@
-"""Replay streams of background responses from any of their events on.
+"""Replay the stream of a stored background response, from any of its events on (``starting_after``).
 
 Sources: learn.microsoft.com, "Azure OpenAI Responses API", "Background tasks"; the package
 azure-ai-agentserver-responses (refusals); openai/openai-python issue 2828 (how long a stream can be replayed).

@@ -1,4 +1,4 @@
-"""``/vector_stores``: create, list, retrieve, update, delete and search.
+"""``/vector_stores``: create, list, retrieve, update, delete and search vector stores.
 
 A document holds a store and what is attached to it. A search moves its ``last_active_at``, a file search of a
 response does not. Sources: openai/openai-openapi, "Vector stores"; learn.microsoft.com, "Azure OpenAI v1 API". Texts of

@@ -1,4 +1,4 @@
-"""``POST /serving-endpoints/chat/completions``: parse a request into a chat request.
+"""``POST /serving-endpoints/chat/completions``: validate a request, and convert it to the core's chat request.
 
 Source: Databricks, "Foundation model REST API reference", chat task.
 """

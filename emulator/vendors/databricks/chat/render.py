@@ -1,4 +1,4 @@
-"""Codec of chat completions, and their complete responses; ``stream.py`` has the streams.
+"""Codec of chat completions: it renders whole responses; ``stream.py`` has the events of streams.
 
 Sources: litellm and databricks-langchain test fixtures; docs.databricks.com, "Query reasoning models";
 databricks-ai-bridge for lists of content parts.

@@ -1,6 +1,6 @@
-"""Claude endpoints over Anthropic's Messages API, for Anthropic's own clients.
+"""Parse and answer Anthropic's Messages API on Databricks, ``…/anthropic/v1/messages``.
 
-``stream_message`` in ``protocols/anthropic/response.py`` builds the events of a stream.
+With it Anthropic's own clients reach the Claude endpoints. ``protocols/anthropic/`` has the format.
 
 Source: docs.databricks.com, "Query with the Anthropic Messages API"; that refusals take Anthropic's form is unverified.
 """

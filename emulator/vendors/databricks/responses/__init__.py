@@ -1,1 +1,1 @@
-"""The Responses API of GPT endpoints and agents."""
+"""Databricks' Responses API, ``/serving-endpoints/responses``, for GPT endpoints and agents."""

@@ -1,4 +1,4 @@
-"""``POST /serving-endpoints/responses``: parse a request into a chat request.
+"""``POST /serving-endpoints/responses``: validate a request, and convert it to the core's chat request.
 
 Source: Databricks, "Foundation model REST API reference", Responses API; where clients send another shape than
 it has (tools, ``text.format``), both are accepted. Deltas have no ``obfuscation``, of which the reference has no word:

@@ -1,4 +1,4 @@
-"""Codec of chat completions, and their complete responses; ``stream.py`` has the streams.
+"""Codec of ``/v1/chat/completions``: it renders whole responses; ``stream.py`` has the events of streams.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """

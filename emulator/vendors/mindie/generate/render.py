@@ -1,4 +1,4 @@
-"""Render non-streaming responses of the TGI-style routes.
+"""Codec of the routes in TGI's form: it renders whole responses; ``stream.py`` has the events of streams.
 
 Source: MindIE documentation, "text/stream inference", samples and table of the text mode.
 """

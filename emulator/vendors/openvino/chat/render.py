@@ -1,4 +1,4 @@
-"""Render ``/v3/chat/completions`` responses.
+"""Codec of ``/v3/chat/completions``: it renders whole responses; ``stream.py`` has the events of streams.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse.
 """

@@ -1,4 +1,4 @@
-"""Render non-streaming responses of ``/v1/chat/completions``.
+"""Codec of ``/v1/chat/completions``: it renders whole responses; ``stream.py`` has the events of streams.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion) and ``router/src/chat.rs``.
 """

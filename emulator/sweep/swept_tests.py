@@ -1,7 +1,7 @@
-"""Tests with a session each in a run of a sweep: they use its emulator, and tell it what each of them did.
+"""Join the tests of a pytest suite to the sweep that runs it: each test has a session on the emulator of the sweep.
 
-A run passes :data:`VARIABLE` to its command. The pytest plugin then opens the sessions of its tests on the emulator of
-the sweep; one of these tests meets the fault.
+A run passes :data:`VARIABLE` to its command. The pytest plugin then gives each test a :class:`SweptClient`, which
+writes a file of what the test did; one of these tests meets the fault.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ import pytest
 from emulator import start
 from emulator.core.json import Object
 from emulator.sweep.command import Command, CommandResult
-from emulator.sweep.joined import VARIABLE, SweptClient, SweptRun, read_tests
 from emulator.sweep.plan import Key, SweepPlan
 from emulator.sweep.report import list_scenarios
 from emulator.sweep.run import Row, Sweep, SweepOptions
+from emulator.sweep.swept_tests import VARIABLE, SweptClient, SweptRun, read_tests
 from tests.sweep.programs import PATH, Failure, send
 
 BODY: Object = {"messages": [{"role": "user", "content": "What moves the tides?"}], "max_tokens": 8}
