@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import AnyStr
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from emulator.core.http import Headers
 from emulator.core.redaction.bodies import redact_body
@@ -22,6 +22,7 @@ _Edit = tuple[int, int, str]
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 _LETTER = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
 _DOCUMENT = re.compile(r"(?m)^(?:data:[ ]?)?([\[{].*)$")
+_MAX_ENCODED = 4  # times that a URL in a URL is percent-encoded
 _SHORT = 8  # characters; a shorter credential is not searched elsewhere
 
 
@@ -87,10 +88,23 @@ def redact_target(target: str, secrets: Secrets) -> str:
             secrets.in_headers += 1
             secrets.seen.add(value)
     shown = redact_text(f"?{query}")[1:] if query else ""
+    path = "/".join(_redact_segment(segment, secrets) if "%" in segment else segment for segment in path.split("/"))
     plain = unquote(path)
     if find_tokens(plain, secrets.seen):
         path = _redact_plain(plain, secrets, "path")
     return _redact_plain(path + mark + shown, secrets, "query")
+
+
+def _redact_segment(segment: str, secrets: Secrets) -> str:
+    """Return a part of a path without the credentials of a URL or query that stands in it percent-encoded."""
+    plain = segment
+    for _ in range(_MAX_ENCODED):
+        plain = unquote(plain)
+        shown = redact_text(f"?{plain}")[1:]
+        if shown != plain:
+            secrets.note("path")
+            return "…".join(quote(part, safe="") for part in shown.split("…"))
+    return segment
 
 
 def _redact_plain(text: str, secrets: Secrets, place: str) -> str:

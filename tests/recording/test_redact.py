@@ -12,7 +12,7 @@ import pytest
 
 from emulator.http.connection import IncomingRequest
 from emulator.recording.exchange import RecordedWrite, load_folder
-from emulator.recording.redact import Secrets, redact_writes
+from emulator.recording.redact import Secrets, redact_target, redact_writes
 from tests.recording.servers import recording, serving
 
 HEX, WORD = "0123456789abcdef" * 4, "AbC1dEf2GhI3jKl4MnO5pQr6StU7vWx8YzA9" * 3
@@ -53,11 +53,13 @@ PLACES: dict[str, Plant] = {
     "key": lambda s: ("/v1", {"api-key": s, "x-echo": f"the key is {s}"}, b"{}"),
     "cookie": lambda s: ("/v1", {"Cookie": f"a={s}; b={s}"}, b"{}"),
     "path": lambda s: (f"/v1/{quote(s)}/{s}", {"api-key": s}, b"{}"),
+    "query in the path": lambda s: (f"/v1/{quote(f'sv=1&sig={quote(s)}&se=2', safe='')}/a", {}, b"{}"),
     "query": lambda s: (f"/v1?a=1&sig={quote(s)}&q={quote(s)}", {}, b"{}"),
     "member": lambda s: ("/v1", {}, json.dumps({"client_secret": s, "note": "n"}).encode()),
     "prompt": lambda s: ("/v1", {}, in_json(f"my key is {s}, keep it")),
     "document in a string": lambda s: ("/v1", {}, in_json(json.dumps({"arguments": {"password": s}}))),
     "base64": lambda s: ("/v1", {}, in_json(base64.b64encode(f"key={s}".encode()).decode())),
+    "base64 after a letter": lambda s: ("/v1", {}, in_json(base64.b64encode(f"k{s}".encode()).decode())),
     "basic": lambda s: (
         "/v1",
         {"Authorization": "Basic " + base64.b64encode(f"user:{s}".encode()).decode()},
@@ -104,7 +106,7 @@ def read_streams(folder: Path) -> str:
 
 
 async def test_planted_credentials_stay_off_the_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """22 kinds of credential in 13 places, and again in the response, split over its events: 286 calls."""
+    """22 kinds of credential in 15 places, and again in the response, split over its events: 330 calls."""
     caplog.set_level("DEBUG", "emulator")
     async with (
         serving(echo) as url,
@@ -121,7 +123,10 @@ async def test_planted_credentials_stay_off_the_disk(tmp_path: Path, caplog: pyt
     assert len(load_folder(tmp_path)) == len(KINDS) * len(PLACES)
     left = [(kind, form) for kind, s in KINDS.items() for form in (s, quote(s), s[6:], _name(s)) if form in text]
     left += [
-        (kind, "base64") for kind, s in KINDS.items() if base64.b64encode(f"key={s}".encode()).decode()[:40] in text
+        (kind, before)
+        for kind, s in KINDS.items()
+        for before in ("key=", "k")
+        if base64.b64encode(f"{before}{s}".encode()).decode()[:40] in text
     ]
     assert not left
     assert HEX not in text
@@ -159,3 +164,14 @@ def test_text_without_credentials_stays(text: str) -> None:
     done, _ = redact_writes([RecordedWrite(0.0, text.encode())], secrets, "body")
     assert done[0].data == text.encode()
     assert not secrets.total
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_query_in_a_path_is_redacted_however_often_it_is_encoded(times: int) -> None:
+    segment = "https://h/c?sp=r&sig=abcDEF123%2Fghi&se=1"
+    for _ in range(times):
+        segment = quote(segment, safe="")
+    shown = redact_target(f"/a/{segment}/b%20c", secrets := Secrets())
+    assert "DEF123" not in shown
+    assert shown.startswith("/a/https%") and shown.endswith("/b%20c")
+    assert secrets.places == ["path"]

@@ -17,10 +17,7 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (  # texts one of which is in 
     (("dose", "dkea", "dsapi"), r"(?:dose|dkea|dsapi)[0-9a-f]{32}"),  # Databricks: OAuth secret and others
     (("sk-",), r"sk-(?:proj-|svcacct-|admin-|ant-(?:api|admin)\d\d-|or-v1-|lf-)?[A-Za-z0-9_-]{20,}"),
     (("JQQJ9",), r"[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{10,27}"),  # Azure: keys of Cognitive Services
-    (  # Entra ID: client secret, also after a letter that is percent-encoded
-        ("Q~",),
-        r"(?:(?<![A-Za-z0-9_~.-])|(?<=%[0-9A-Fa-f]{2}))[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}",
-    ),
+    (("Q~",), r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,40}"),  # Entra ID: client secret
     (("hf_",), r"hf_[A-Za-z0-9]{30,}"),  # Hugging Face
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{36,}"),  # GitHub
     (("github_pat_",), r"github_pat_[A-Za-z0-9_]{22,}"),
