@@ -173,5 +173,6 @@ def test_query_in_a_path_is_redacted_however_often_it_is_encoded(times: int) -> 
         segment = quote(segment, safe="")
     shown = redact_target(f"/a/{segment}/b%20c", secrets := Secrets())
     assert "DEF123" not in shown
-    assert shown.startswith("/a/https%") and shown.endswith("/b%20c")
+    assert shown.startswith("/a/https%")
+    assert shown.endswith("/b%20c")
     assert secrets.places == ["path"]
