@@ -1,6 +1,6 @@
 """Serve the control API under ``/_emulator/``: authorise, find the route, run its handler, encode the result.
 
-No scenario affects these requests.
+``http/listeners.py`` passes it every request to such a path, on any port. No scenario affects these requests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Format the messages of failed verifications: expectation, number of requests, the nearest ones field by field."""
+"""Format the messages of failed verifications: expectation, number of requests, the nearest ones field by field.
+
+``verify.py`` answers 406 with them, and the clients raise them as ``AssertionError``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Authorise requests to the control API: same-origin browsers, private addresses, the control token if one is set."""
+"""Authorise requests to the control API: same-origin browsers, private addresses, the control token if one is set.
+
+``api.py`` asks it before it runs a handler.
+"""
 
 from __future__ import annotations
 

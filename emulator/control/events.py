@@ -1,4 +1,7 @@
-"""Stream journal records as server-sent events: ``GET /_emulator/events``."""
+"""Stream journal records as server-sent events: ``GET /_emulator/events``.
+
+The console shows new calls by them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pydantic models of the control API's queries, requests and responses, from which its OpenAPI document is made."""
+"""Pydantic models of the control API's queries, requests and responses, from which its OpenAPI document is made.
+
+The clients and commands parse responses with the same models.
+"""
 
 import re
 from typing import Annotated, Literal, Self

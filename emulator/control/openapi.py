@@ -1,4 +1,7 @@
-"""Build the OpenAPI 3.1 document of the control API from its routes and models."""
+"""Build the OpenAPI 3.1 document of the control API from its routes and models.
+
+``GET /_emulator/openapi.json`` returns it.
+"""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""Route table of the control API, used for dispatch, for errors and for the OpenAPI document."""
+"""Route table of the control API: ``api.py`` finds the handler of a request by it, ``openapi.py`` describes it."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Convert request and response of a journal entry to response models; bodies as JSON, text or base64."""
+"""Convert request and response of a journal entry to response models; bodies as JSON, text or base64.
+
+``GET /_emulator/requests/{id}`` shows them; verdicts read the texts of responses by it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Judge the calls of a session by what its scenario expects of clients, and add up what they cost."""
+"""Judge the calls of a session by what its scenario expects of clients, and add up what they cost.
+
+``verdicts/`` has the rules; this module reads the calls from the journal and the figures from the scenario.
+"""
 
 from __future__ import annotations
 

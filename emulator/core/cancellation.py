@@ -1,4 +1,7 @@
-"""Registry of running responses that another request can end by an id, such as MindIE's ``/stopInfer``."""
+"""Registry of running responses that another request can end by an id, such as MindIE's ``/stopInfer``.
+
+``handler/handler.py`` registers each call that has such an id; a vendor's route ends it.
+"""
 
 import asyncio
 from collections.abc import Callable, Collection

@@ -1,4 +1,7 @@
-"""Decompress request bodies (``Content-Encoding``) up to a maximum size."""
+"""Decompress request bodies (``Content-Encoding``) up to a maximum size.
+
+Requests to vendors and to the control API may be compressed with gzip or deflate.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Limits on tokens, vectors and texts of one request, checked before they are generated; and estimates of the work.
 
-Work that takes long runs in the worker thread, so that the event loop stays responsive.
+``handler/parse.py`` checks each call; the scenario's section ``bounds`` changes the limits. Work that takes long runs
+in the worker thread, so that the event loop stays responsive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Errors that become an error response: of a vendor (`EmulatedError`) or of the control API (`ProblemError`)."""
+"""Errors that become an error response: of a vendor (`EmulatedError`) or of the control API (`ProblemError`).
+
+A parser raises one, and the handler has the vendor render it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

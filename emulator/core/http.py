@@ -1,4 +1,7 @@
-"""HTTP request and response models without a web framework, including streamed responses."""
+"""HTTP request and response models without a web framework, including streamed responses.
+
+Vendors take and return these; ``http/`` reads them from and writes them to connections.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Vendor-neutral inference requests (chat, completion, embedding), and the deployments that they address."""
+"""Vendor-neutral inference requests (chat, completion, embedding), and the deployments that they address.
+
+A vendor's parser builds one of each accepted request, and ``generation/`` answers it.
+"""
 
 from __future__ import annotations
 

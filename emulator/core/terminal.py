@@ -1,4 +1,7 @@
-"""Decide whether text written to a stream is coloured."""
+"""Decide whether text written to a stream is coloured.
+
+The help, ``emulator diff`` and the access log ask it.
+"""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Vendor interface: a table of endpoints, and pure functions that parse requests and render responses."""
+"""Vendor interface: a table of endpoints, and pure functions that parse requests and render responses.
+
+``vendors/`` implements it, ``handler/`` calls it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Encode server-sent events (SSE) and JSON strings."""
+"""Encode server-sent events (SSE) and JSON strings.
+
+The renderers of all vendors encode streams and texts by it.
+"""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
 """Estimate latency distributions from measured times, and choose the one of the scenario language that fits best.
 
-The Bayesian information criterion chooses.
+``emulator fit`` prints the result. The Bayesian information criterion chooses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Detect the language of a prompt from its script and its function words; generated prose answers in it."""
+"""Detect the language of a prompt from its script and its function words, so that generated prose answers in it."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Generate the log-probabilities of generated tokens and of their alternatives."""
+"""Generate the log-probabilities of generated tokens and of their alternatives.
+
+``generate.py`` calls it for requests with ``logprobs``.
+"""
 
 from collections.abc import Iterator, Sequence
 from hashlib import shake_128

@@ -1,6 +1,6 @@
 """Count the tokens of a request's prompt: text, chat template, tools and media.
 
-Quotas, context limits and ``usage`` count by them.
+Vendors call it as ``service.count_prompt``. Quotas, context limits and ``usage`` count by them.
 """
 
 from __future__ import annotations

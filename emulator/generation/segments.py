@@ -1,4 +1,7 @@
-"""Plan the parts of an answer: reasoning, prose, tool calls, JSON, or a reply that a scenario fixes."""
+"""Plan the parts of an answer: reasoning, prose, tool calls, JSON, or a reply that a scenario fixes.
+
+``generate.py`` joins and truncates the parts.
+"""
 
 from __future__ import annotations
 

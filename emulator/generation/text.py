@@ -1,4 +1,7 @@
-"""Generate readable prose of an exact number of tokens, from the sentences of a language."""
+"""Generate readable prose of an exact number of tokens, from the sentences of a language.
+
+``generate.py`` takes the prose of answers from it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

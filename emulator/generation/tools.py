@@ -1,4 +1,7 @@
-"""Choose which tools a generated chat response calls, and write their arguments from prompt and schema."""
+"""Choose which tools a generated chat response calls, and write their arguments from prompt and schema.
+
+``segments.py`` puts the calls into the answer.
+"""
 
 from __future__ import annotations
 

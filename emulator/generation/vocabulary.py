@@ -1,7 +1,7 @@
 """Load the vocabulary of the generated tokenizers: pieces of text, most common first.
 
-The file is ready-made by ``tests.tools.vocabulary.make``, so a piece has the same rank, and so the same id, in every
-process.
+``tokenizer.py`` cuts texts into these pieces. The file is ready-made by ``tests.tools.vocabulary.make``, so a piece has
+the same rank, and so the same id, in every process.
 """
 
 from collections.abc import Mapping, Sequence

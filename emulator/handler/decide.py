@@ -1,4 +1,7 @@
-"""Decide the response to a parsed request: match rules, build the plan, render it, apply faults."""
+"""Decide the response to a parsed request: match rules, build the plan, render it, apply faults.
+
+``handler.py`` calls :class:`ResponseDecider` for each parsed request.
+"""
 
 from __future__ import annotations
 

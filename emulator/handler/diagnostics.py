@@ -1,6 +1,7 @@
 """Explain refused requests: exceeded limits, unknown paths and deployments, with a suggestion of what was meant.
 
-Nothing is computed for requests that succeed.
+The suggestion becomes the ``hint`` of the call in the journal; ``decide.py`` asks for it. Nothing is computed for
+requests that succeed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Name the operation of a request (chat, completions, embeddings, …), the label of GenAI metrics and spans.
 
+``recorder.py`` names each call by it.
+
 Source: semantic-conventions-genai, ``gen_ai.operation.name``.
 """
 

@@ -1,4 +1,4 @@
-"""Find the names of this machine, and check whether a certificate can hold a name."""
+"""Find the names of this machine for a TLS certificate, and check whether a certificate can hold a name."""
 
 from __future__ import annotations
 

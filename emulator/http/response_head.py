@@ -1,4 +1,7 @@
-"""Encode the status line and headers of a response, and the framing of its body (length or chunks)."""
+"""Encode the status line and headers of a response, and the framing of its body (length or chunks).
+
+``writer.py`` and ``schedule.py`` write these bytes in front of the body.
+"""
 
 from __future__ import annotations
 

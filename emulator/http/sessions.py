@@ -1,4 +1,7 @@
-"""Find the session that a request names in its header, path, credential, host, baggage or port, and remove the name."""
+"""Find the session that a request names in its header, path, credential, host, baggage or port, and remove the name.
+
+``listeners.py`` routes each request by it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Bind listening sockets, and start their connections.
 
-``bind_sockets`` binds one port on every address of a host. ``ConnectionStarter`` starts the protocol of each connection
-that they accept.
+``listeners.py`` opens all ports by it. ``bind_sockets`` binds one port on every address of a host.
+``ConnectionStarter`` starts the protocol of each connection that they accept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Close connections of clients that exceed the timeout for a request head, a request body or inactivity."""
+"""Close connections of clients that exceed the timeout for a request head, a request body or inactivity.
+
+``listeners.py`` runs one check for all connections.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Configure TLS: with given certificate files or with a locally signed certificate."""
+"""Configure TLS: with given certificate files or with a locally signed certificate.
+
+``emulator serve --tls`` and ``emulator record`` listen with it; clients trust the authority that it finds.
+"""
 
 from __future__ import annotations
 

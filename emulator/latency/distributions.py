@@ -1,4 +1,7 @@
-"""Delay distributions of the scenario language (constant, lognormal, …): their models, and draws from them by key."""
+"""Delay distributions of the scenario language (constant, lognormal, …): their models, and draws from them by key.
+
+``pacing.py`` draws TTFT, ITL and prefill from them.
+"""
 
 from __future__ import annotations
 

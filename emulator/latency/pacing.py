@@ -1,4 +1,7 @@
-"""Compute the due times of the tokens of a response, from TTFT, ITL, prefill and server load."""
+"""Compute the due times of the tokens of a response, from TTFT, ITL, prefill and server load.
+
+``handler/planning.py`` sets the due times of each plan by it.
+"""
 
 from __future__ import annotations
 

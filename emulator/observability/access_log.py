@@ -1,4 +1,7 @@
-"""Set up logging, and write the access log: one line per request on standard error, as text or JSON."""
+"""Set up logging, and write the access log: one line per request on standard error, as text or JSON.
+
+The server adds each journal entry to it.
+"""
 
 import asyncio
 import json

@@ -1,6 +1,6 @@
 """Metrics of one vendor: totals overall and by session, and figures of its latest requests.
 
-The pages of the vendors and of the emulator read them.
+``handler/recorder.py`` adds each call. The pages of the vendors and of the emulator read them.
 """
 
 from __future__ import annotations

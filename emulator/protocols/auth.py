@@ -1,4 +1,7 @@
-"""Parse bearer and basic credentials of the header ``Authorization``."""
+"""Parse bearer and basic credentials of the header ``Authorization``.
+
+Azure, Databricks and OpenVINO find the principal of a request by it.
+"""
 
 import base64
 

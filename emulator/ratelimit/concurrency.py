@@ -1,4 +1,7 @@
-"""Slots of a server that runs a limited number of calls (``latency.load``), with a first-come, first-served queue."""
+"""Slots of a server that runs a limited number of calls (``latency.load``), with a first-come, first-served queue.
+
+``admission.py`` takes a slot for each call to such a server, and frees it at the end of the call.
+"""
 
 from __future__ import annotations
 

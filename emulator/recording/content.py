@@ -1,4 +1,7 @@
-"""Read text, token counts and the role of each event out of recorded responses, whatever the vendor's format."""
+"""Read text, token counts and the role of each event out of recorded responses, whatever the vendor's format.
+
+Replays, ``emulator diff``, ``emulator import`` and ``emulator fit`` read recordings by it.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Write exchanges to a folder of recordings while the calls go on, redacted.
 
-``ExchangeFolder`` numbers the exchanges; an ``ExchangeRecorder`` observes one call that ``relay.py`` passes on.
+``emulator record`` and forwarded requests record so. ``ExchangeFolder`` numbers the exchanges; an ``ExchangeRecorder``
+observes one call that ``relay.py`` passes on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Redact exchanges before they reach the disk, also credentials that are split over the events of a stream."""
+"""Redact exchanges before they reach the disk, also credentials that are split over the events of a stream.
+
+``writer.py`` redacts each part of an exchange by it before it writes the part.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Find the recorded exchange that answers a request, and build its response."""
+"""Find the recorded exchange that answers a request, and build its response.
+
+``handler/replay.py`` answers requests by it; ``compare.py`` reads the content of responses by it.
+"""
 
 from __future__ import annotations
 

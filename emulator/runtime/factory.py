@@ -1,4 +1,7 @@
-"""Build an active scenario from a loaded one: its vendors' handlers, clock and store namespace."""
+"""Build an active scenario from a loaded one: its vendors' handlers, clock and store namespace.
+
+``runtime.py`` calls it for the first scenario, for each that replaces it, and for those of sessions.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence

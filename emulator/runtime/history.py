@@ -1,4 +1,7 @@
-"""Sample the load of the last five minutes, with which the charts of the console begin."""
+"""Sample the load of the last five minutes, with which the charts of the console begin.
+
+``runtime.py`` holds it; ``GET /_emulator/history`` returns the samples.
+"""
 
 from __future__ import annotations
 

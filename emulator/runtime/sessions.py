@@ -1,4 +1,7 @@
-"""Sessions: isolated state on a shared server by name, evicted when idle or beyond limits of number and memory."""
+"""Sessions: isolated state on a shared server by name, evicted when idle or beyond limits of number and memory.
+
+``runtime.py`` looks up the session of each request.
+"""
 
 from __future__ import annotations
 

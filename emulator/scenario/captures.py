@@ -1,4 +1,7 @@
-"""Named groups of the regular expressions in ``when``, for placeholders of replies such as ``{match.city}``."""
+"""Named groups of the regular expressions in ``when``, for placeholders of replies such as ``{match.city}``.
+
+``placeholders.py`` fills them in.
+"""
 
 from __future__ import annotations
 

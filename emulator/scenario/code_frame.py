@@ -1,4 +1,7 @@
-"""Format diagnostics of a scenario with the lines of the file that they are about, for terminals."""
+"""Format diagnostics of a scenario with the lines of the file that they are about, for terminals.
+
+``emulator check`` and all commands that load a scenario print mistakes so.
+"""
 
 from __future__ import annotations
 

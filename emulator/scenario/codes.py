@@ -1,4 +1,7 @@
-"""Codes of diagnostics (``EM012``) with their severities, and comments that hide one: ``# emulator: ignore EM012``."""
+"""Codes of diagnostics (``EM012``) with their severities, and comments that hide one: ``# emulator: ignore EM012``.
+
+Every mistake, warning and note has one; docs/scenarios.md lists them.
+"""
 
 from __future__ import annotations
 

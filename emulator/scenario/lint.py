@@ -1,4 +1,7 @@
-"""Find parts of valid scenarios that are probably wrong, such as rules that can never match, and warn of them."""
+"""Find parts of valid scenarios that are probably wrong, such as rules that can never match, and warn of them.
+
+``emulator check`` prints the warnings.
+"""
 
 from __future__ import annotations
 

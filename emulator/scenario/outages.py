@@ -1,4 +1,7 @@
-"""Model of ``outages``, and the rules that they stand for: errors for many calls at the same time."""
+"""Model of ``outages``, and the rules that they stand for: errors for many calls at the same time.
+
+``outage_effects.py`` has what no rule can express.
+"""
 
 from __future__ import annotations
 

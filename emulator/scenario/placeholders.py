@@ -1,4 +1,7 @@
-"""Fill placeholders such as ``{prompt}`` and ``{model}`` in reply texts; no expression is evaluated."""
+"""Fill placeholders such as ``{prompt}`` and ``{model}`` in reply texts; no expression is evaluated.
+
+``handler/decide.py`` fills in the reply of the rule that matches.
+"""
 
 from __future__ import annotations
 

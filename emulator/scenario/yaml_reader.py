@@ -1,4 +1,7 @@
-"""Parse YAML 1.2 into JSON values, each with its position in the file."""
+"""Parse YAML 1.2 into JSON values, each with its position in the file.
+
+``load.py`` reads every scenario file by it.
+"""
 
 from __future__ import annotations
 

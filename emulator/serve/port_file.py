@@ -1,4 +1,7 @@
-"""Write the port file: the base URLs of a running server as JSON, for programs that wait for its start."""
+"""Write the port file: the base URLs of a running server as JSON, for programs that wait for its start.
+
+``emulator serve --port-file`` and ``emulator record`` write it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Import vendors and vocabulary soon after the start, and collect garbage only while no request is open."""
+"""Import vendors and vocabulary soon after the start, and collect garbage only while no request is open.
+
+``server.py`` calls it once all ports are open.
+"""
 
 import gc
 import sys

@@ -1,4 +1,7 @@
-"""Reload scenario files that change (``--watch``); with mistakes, the last good scenario stays active."""
+"""Reload scenario files that change (``--watch``); with mistakes, the last good scenario stays active.
+
+``server.py`` starts it.
+"""
 
 import asyncio
 import logging

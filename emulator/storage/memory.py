@@ -1,4 +1,7 @@
-"""Default store: counters, quotas and documents in the memory of a single process."""
+"""Default store: counters, quotas and documents in the memory of a single process.
+
+A server without ``--state-url`` uses it.
+"""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,12 @@
 """Registry of vendors in the order of their ports; a vendor is imported on first use.
 
 A vendor's package defines ``environment(url)``: the variables that direct the vendor's clients to a base URL.
-Its ``routes`` module defines the rest as ``VENDOR``.
+Its ``routes`` module defines the rest as ``VENDOR``, with a parser for each endpoint.
+
+In each package ``request`` checks what all routes share, ``decoder`` validates bodies as the vendor's own server does,
+and ``parse`` of a route builds the call with its codec. ``render`` has that codec and whole responses, ``stream`` the
+events of streams, ``shapes`` the parts that both share. ``profile`` is computed once for a deployment, ``errors`` has
+the words of refusals, and ``settings`` the section of a scenario. A small route has all of it in one module.
 """
 
 from __future__ import annotations

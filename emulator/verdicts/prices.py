@@ -1,4 +1,7 @@
-"""Find the price of a call by the name of its deployment or model: of the scenario, else of ``prices.json``."""
+"""Find the price of a call by the name of its deployment or model: of the scenario, else of ``prices.json``.
+
+Usage and budgets take the cost of calls from it.
+"""
 
 from __future__ import annotations
 

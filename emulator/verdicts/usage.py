@@ -1,4 +1,7 @@
-"""Add up the tokens and cost of a session, for ``GET /_emulator/usage``: sent, delivered whole, and wasted."""
+"""Add up the tokens and cost of a session, for ``GET /_emulator/usage``: sent, delivered whole, and wasted.
+
+``control/verdict.py`` calls it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Redact credentials in the text of JSON documents, also in truncated or invalid ones."""
+"""Redact credentials in the text of JSON documents, also in truncated or invalid ones.
+
+``values.py`` redacts texts that are JSON by it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Generate and validate instances of JSON Schemas, deterministically by key."""
+"""Generate and validate instances of JSON Schemas, deterministically by key.
+
+Structured answers, tool arguments and ``emulator instance`` come from here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Build instances that break exactly one rule of a schema, and list the rules that an instance breaks."""
+"""Build instances that break exactly one rule of a schema, and list the rules that an instance breaks.
+
+``emulator instance --mode invalid`` prints such instances.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Generate numbers within bounds that satisfy ``multipleOf``, by exact arithmetic."""
+"""Generate numbers within bounds that satisfy ``multipleOf``, by exact arithmetic.
+
+``build.py`` calls it for each number of an instance.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Generate strings that satisfy patterns, formats and lengths of a shape together."""
+"""Generate strings that satisfy patterns, formats and lengths of a shape together.
+
+``build.py`` calls it for each string of an instance.
+"""
 
 from __future__ import annotations
 

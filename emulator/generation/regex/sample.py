@@ -1,4 +1,7 @@
-"""Generate a text for an ECMA 262 pattern by keyed random choices along its syntax tree."""
+"""Generate a text for an ECMA 262 pattern by keyed random choices along its syntax tree.
+
+``json_schema/strings.py`` tries it first; ``search.py`` finds texts for several patterns at once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One pipelined Redis connection: commands are sent without waiting, replies come back in their order."""
+"""One pipelined Redis connection: commands are sent without waiting, replies come back in their order.
+
+``store.py`` runs its scripts and ``bus.py`` its messages over it.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Build the response headers of each Azure service, in its order and letter case, and JSON responses of a resource.
 
+All renderers of the vendor call it.
+
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
 

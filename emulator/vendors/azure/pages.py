@@ -1,4 +1,7 @@
-"""Paginate lists as the OpenAI API does (``limit``, ``order``, ``after``, ``before``)."""
+"""Paginate lists as the OpenAI API does (``limit``, ``order``, ``after``, ``before``).
+
+All lists of an Azure OpenAI resource are paginated so: files, batches, responses, stores.
+"""
 
 from collections.abc import Mapping, Sequence
 
