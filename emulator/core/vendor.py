@@ -270,8 +270,12 @@ class ParsedOptions(Protocol):
         """
 
 
-class OptionsCache(BoundedCache[tuple[str, tuple[str | None, ...], bytes], ParsedOptions | None]):
-    """Cache of chat options by path, by header and query values, and by their JSON; ``None``: seen once."""
+OptionsKey = tuple[str, tuple[str | None, ...], bool, bytes]
+"""Path, header and query values, whether there is a plain ``user``, and the JSON of the other options."""
+
+
+class OptionsCache(BoundedCache[OptionsKey, ParsedOptions | None]):
+    """Cache of chat options; ``None``: seen once."""
 
     max_entries = 512
 

@@ -20,6 +20,7 @@ from emulator.core.vendor import (
     AnyVendor,
     Metrics,
     OptionsCache,
+    OptionsKey,
     ParsedOptions,
     Service,
     Tokenizer,
@@ -268,7 +269,7 @@ _SNAPSHOTS = _Snapshots()
 class _NoOptions(OptionsCache):
     """Cache that stays empty: remembered options would outlive their deployment."""
 
-    def keep(self, key: tuple[str, tuple[str | None, ...], bytes], value: ParsedOptions | None) -> ParsedOptions | None:
+    def keep(self, key: OptionsKey, value: ParsedOptions | None) -> ParsedOptions | None:
         return value
 
 

@@ -1,7 +1,8 @@
 """Remember the parsed options of chats, so that a vendor validates equal ones once.
 
-Options are all members of the body except ``messages``. Messages that are plain texts are valid for every vendor. Any
-other request passes the vendor's validation, in the vendor's order of errors.
+Options are all members of the body except ``messages`` and a plain ``user``, which identifies the client's own user and
+changes no answer. Messages that are plain texts are valid for every vendor. Any other request passes the vendor's
+validation, in the vendor's order of errors.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from pydantic_core import to_json
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object
 from emulator.core.requests import ChatRequest, Message, Sampling
-from emulator.core.vendor import AnyService, H, InferenceCall, ParsedOptions, S, Service
+from emulator.core.vendor import AnyService, H, InferenceCall, OptionsKey, ParsedOptions, S, Service
 
 Limit = Callable[[int], int | None]
 Context = tuple[str | None, ...]
@@ -29,6 +30,7 @@ Texts = tuple[Message, ...]
 _MAX_LIMITS = 16  # of the same options
 _MAX_SIZE = 2048  # bytes of JSON of options that are remembered
 _MESSAGES = {"messages"}
+_MESSAGES_AND_USER = {"messages", "user"}
 _SPACED = re.compile(rb'"[ \t\r\n]+:')
 _FORM = {f.name: f.default for f in fields(ChatRequest) if f.name not in ("messages", "sampling", "language", "task")}
 _list_rest = attrgetter(*[field.name for field in fields(Sampling) if field.name != "max_tokens"])
@@ -84,17 +86,17 @@ def recall_chat(
         return None
     try:
         body = request.json()
-        encoded = to_json(body, exclude=_MESSAGES) if type(body) is dict else b""
+        key = _build_key(request, context, body) if type(body) is dict else None
     except ValueError:
         return None
-    options = service.options.get((request.path, context, encoded))
+    options = None if key is None else service.options.get(key)
     if options is None or type(body) is not dict:
         return None
     messages = parse_texts(body.get("messages"))
     if not messages:
         return None
     if forbidden:
-        keys = encoded.count(b'":') + 1 + 2 * len(messages)
+        keys = to_json(body, exclude=_MESSAGES).count(b'":') + 1 + 2 * len(messages)
         if forbidden in text or not has_each_key_once(text, keys):
             return None
     try:
@@ -106,10 +108,10 @@ def recall_chat(
 def remember_chat(
     request: Request, service: Service[S, H], parse_options: Callable[[], ParsedOptions], context: Context = ()
 ) -> None:
-    """Remember valid options, which depend on service, path, context and members other than ``messages`` only.
+    """Remember valid options, which depend on service, path, context and these members only.
 
-    Options are remembered when they are seen a second time, as some have a seed or a user of their own. Long ones are
-    not, nor those of a request with stored documents, on which they may depend.
+    Options are remembered when they are seen a second time, as some have a seed of their own. Long ones are not, nor
+    those of a request with stored documents, on which they may depend.
 
     Args:
         parse_options: called if the options are remembered now.
@@ -117,10 +119,21 @@ def remember_chat(
     """
     if not request.documents:
         with suppress(ValueError):  # nested too deeply to encode
-            encoded = to_json(request.json(), exclude=_MESSAGES)
-            key = (request.path, context, encoded)
-            if len(encoded) <= _MAX_SIZE and service.options.get(key) is None:
+            key = _build_key(request, context, request.json_members())
+            if len(key[3]) <= _MAX_SIZE and service.options.get(key) is None:
                 service.options.keep(key, parse_options() if key in service.options else None)
+
+
+def _build_key(request: Request, context: Context, body: Object) -> OptionsKey:
+    """Return the cache key of a chat's options.
+
+    Raises:
+        ValueError: they are nested too deeply to encode.
+    """
+    user = body.get("user")
+    has_plain_user = type(user) is str and user.isascii()
+    encoded = to_json(body, exclude=_MESSAGES_AND_USER if has_plain_user else _MESSAGES)
+    return request.path, context, has_plain_user, encoded
 
 
 def parse_texts(messages: JSON) -> Texts:

@@ -377,6 +377,33 @@ def test_equal_values_of_other_types_are_distinguished(setup: Setup, value: JSON
                 assert repr(again.request) == repr(whole.request)
 
 
+USERS: tuple[JSON, ...] = ("other", "", 'a ":" b', 'a\\": b', "é", "\0", 1, None, [], {"messages": 1})
+
+
+@pytest.mark.parametrize("setup", PLAIN, ids=lambda setup: setup.vendor + setup.path)
+def test_a_new_user_is_read_alike(setup: Setup) -> None:
+    body: Object = {"model": setup.models[0], "messages": PLAIN_SAID}
+    for first, user in (*product(("first",), USERS), *product((None, 1), ("other", None))):
+        find(setup)[2].options.clear()
+        whole = parse(setup, {**body, "user": user})
+        without = parse(setup, body)
+        remember(setup, {**body, "user": first})
+        again = parse(setup, {**body, "user": user})
+        assert repr(again) == repr(whole) if isinstance(whole, EmulatedError) else not isinstance(again, EmulatedError)
+        assert repr(parse(setup, body)) == repr(without)
+        if isinstance(again, InferenceCall) and isinstance(whole, InferenceCall):
+            assert again.request == whole.request
+
+
+@pytest.mark.parametrize("setup", PLAIN[2:3] + PLAIN[3:5] + PLAIN[:1], ids=lambda setup: setup.vendor + setup.path)
+def test_options_are_remembered_once_for_all_users(setup: Setup) -> None:
+    remember(setup, {"model": setup.models[0], "user": "first"})
+    known = len(find(setup)[2].options)
+    calls = [parse(setup, {"model": setup.models[0], "messages": PLAIN_SAID, "user": user}) for user in ("b", "c")]
+    assert len(find(setup)[2].options) == known
+    assert all(isinstance(call, InferenceCall) for call in calls)
+
+
 @pytest.mark.parametrize("setup", PLAIN[:4], ids=lambda setup: setup.vendor + setup.path)
 def test_what_words_an_answer_is_made_once_for_all(setup: Setup) -> None:
     remember(setup, {"model": setup.models[0]})
