@@ -57,7 +57,7 @@ def _find_origin(url: SplitResult) -> tuple[str, int]:
 class BaseClient:
     """Base of the clients: an emulator, and optionally one of its sessions.
 
-    ``is_part``: created by :meth:`session`, sharing the connections of the client it was created from.
+    A client that :meth:`session` creates shares the connections of the one it is created from.
     """
 
     def __init__(self, url: str, session: str = "", via: Via | None = None) -> None:

@@ -147,7 +147,7 @@ class ControlPlane:
         attempt = 0
         with suppress(EmulatedError):  # without the store it counts as the first attempt
             attempt = await emulator.state.count(session, ATTEMPTS, fingerprint)
-        entry.id = emulator.name_answer(fingerprint, attempt).hex()
+        entry.id = emulator.derive_answer_key(fingerprint, attempt).hex()
         entry.attempts, entry.retry_of = journal.follow(session, fingerprint, entry.id)
         entry.number = entry.attempts.count
         journal.add(entry, emulator.journal.entries)

@@ -36,7 +36,7 @@ def show_request(entry: JournalEntry, payload: Payload | None) -> RequestShown:
 
 def show_response(entry: JournalEntry, payload: Payload | None) -> ResponseShown:
     body, is_base64 = (None, False) if payload is None else show_body(payload.body or b"", cut=payload.response_cut)
-    raw, strikes = (None, []) if payload is None else show_strikes(payload)
+    raw, strikes = (None, []) if payload is None else show_fault_sites(payload)
     return ResponseShown(
         headers={} if payload is None else show_headers(payload.headers),
         body=body,
@@ -107,7 +107,7 @@ def _is_common(one: JSON) -> bool:
     return not isinstance(one, int) or abs(one) < _MAX
 
 
-def show_strikes(payload: Payload) -> tuple[str | None, list[StrikeShown]]:
+def show_fault_sites(payload: Payload) -> tuple[str | None, list[StrikeShown]]:
     """Return the bytes of a response changed by faults as text, and the position of each fault in that text.
 
     Invalid UTF-8 is escaped with backslashes.

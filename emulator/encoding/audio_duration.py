@@ -76,7 +76,7 @@ def measure_mp3(data: bytes) -> float:
 
 
 def _measure_flac(data: bytes) -> float:
-    """Return samples through samples a second of the first metadata block."""
+    """Return the samples over the sample rate, both of the first metadata block."""
     (packed,) = unpack_from(">Q", data, 18)
     rate: int = packed >> 44
     samples: int = packed & 0xF_FFFF_FFFF
@@ -84,7 +84,7 @@ def _measure_flac(data: bytes) -> float:
 
 
 def _measure_ogg(data: bytes) -> float:
-    """Return the last page's granule position through granules a second: Opus has its own clock."""
+    """Return the last page's granule position over the granules a second; those of Opus are always 48,000."""
     rate = _OPUS_RATE
     head = data.find(b"\x01vorbis")
     if b"OpusHead" not in data[:64] and head >= 0:
@@ -94,7 +94,7 @@ def _measure_ogg(data: bytes) -> float:
 
 
 def _measure_mp4(data: bytes) -> float:
-    """Return duration through time scale of the movie header."""
+    """Return the duration over the time scale, both of the movie header."""
     start = data.index(b"mvhd") + 4
     scale, duration = unpack_from(">IQ", data, start + 20) if data[start] == 1 else unpack_from(">II", data, start + 12)
     return float(duration / scale) or len(data) / _USUAL_RATE

@@ -19,7 +19,7 @@ class FaultSite:
 
 
 def locate_faults(
-    strikes: tuple[FaultSite, ...],
+    sites: tuple[FaultSite, ...],
     fault: str,
     before: FaultableResponse,
     after: FaultableResponse,
@@ -31,7 +31,7 @@ def locate_faults(
     Args:
         whole_events: the fault changes whole events, so its site is where one begins.
     """
-    moved = tuple([FaultSite(old.fault, _move(old.at, before, after)) for old in strikes])
+    moved = tuple([FaultSite(old.fault, _move(old.at, before, after)) for old in sites])
     at = min(_find_changes(before, after), default=None)
     if at is None:
         return moved

@@ -135,7 +135,7 @@ class ResponseDecider:
         else:
             context.match = match = UNMATCHED
         if match.outcome.error is not None and not context.request.has_key:  # refused before the quotas are charged
-            await emulator.name(context.request, context.fingerprint)
+            await emulator.assign_key(context.request, context.fingerprint)
         while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _has_capacity_error(match):
             parsed = parsed.fallback()
             context.set_parsed(parsed)
@@ -167,7 +167,7 @@ class ResponseDecider:
         if context.call is not None and found.is_planned:
             context.plan = await self._plan(context.call, found.fix(match), context)
         elif not context.request.has_key:
-            await self._emulator.name(context.request, context.fingerprint)
+            await self._emulator.assign_key(context.request, context.fingerprint)
         return found.build(context.plan)
 
     async def replay_refused(

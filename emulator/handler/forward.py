@@ -82,7 +82,7 @@ class Forwarding:
             session = "" if request.session in self.folders else request.session
             folder = self._find_folder(request.session)
             observers.insert(0, folder.begin(vendor, request.method, path, tuple(headers.items()), session))
-        return await relay.pass_on(http, vendor, path, headers, _Both(observers), request.body)
+        return await relay.pass_on(http, vendor, path, headers, _Observers(observers), request.body)
 
     async def finish(self, session: str) -> None:
         """Wait until the recordings of a session are written."""
@@ -144,7 +144,7 @@ class _JournalObserver:
         self._record(context)
 
 
-class _Both:
+class _Observers:
     """Observer that passes everything on to several."""
 
     def __init__(self, observers: list[Observer]) -> None:

@@ -295,7 +295,7 @@ class VendorApp:
         """Assign a response key even if parsing failed."""
         if not context.request.has_key:
             with suppress(EmulatedError):  # the store is unreachable: the request counts as the first attempt
-                await self._reader.name(context)
+                await self._reader.assign_key(context)
 
     async def _answer_inner(self, inner: InnerRequest, outer: Request) -> tuple[int, bytes]:
         """Return status and body of a request within another one, and record it as a call of its own."""

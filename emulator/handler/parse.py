@@ -165,8 +165,8 @@ class RequestParser:
             call = await self._parse_without_key(endpoint, context) if cached is None else cached.call
             if call is not None:
                 return call
-        if not self._emulator.name_now(request, context.fingerprint):
-            await self._emulator.name(request, context.fingerprint)
+        if not self._emulator.assign_key_now(request, context.fingerprint):
+            await self._emulator.assign_key(request, context.fingerprint)
         if endpoint is None:
             raise target.missing or EmulatedError(ErrorKind.NOT_FOUND)
         return await self._parse(endpoint, context) if cached is None else cached.call
@@ -230,13 +230,13 @@ class RequestParser:
             return compute_fingerprint(vendor, request, query)
         return await run_in_thread(compute_fingerprint, vendor, request, query)
 
-    async def name(self, context: RequestContext) -> None:
+    async def assign_key(self, context: RequestContext) -> None:
         """Assign the key of a request that was refused early."""
         request = context.request
         if not context.fingerprint:
             context.fingerprint = await self._compute_fingerprint(context)
         request.unread_collection = ""
-        await self._emulator.name(request, context.fingerprint)
+        await self._emulator.assign_key(request, context.fingerprint)
 
     def parse_again(self, request: Request) -> Parsed:
         """Parse a recorded request again."""

@@ -43,7 +43,7 @@ class Emulator:
     ``immediate``: calls have no latency either.
     ``defers_key``: the store is remote and no rule needs the attempt before the quotas are charged, so one store
     command counts the attempt and charges the quotas.
-    ``name_answer``: returns the response key for a fingerprint and an attempt.
+    ``derive_answer_key``: returns the response key for a fingerprint and an attempt.
     ``principals``: those that a quota alone is about, by its name.
     ``retires``: an outage of the scenario retires deployments.
     """
@@ -62,7 +62,7 @@ class Emulator:
         self.clock, self.state = clock, state
         self._local = state if isinstance(state, LocalState) else None
         self.seed = seed
-        self.name_answer = prepare_key(seed, "answer", ..., ...)
+        self.derive_answer_key = prepare_key(seed, "answer", ..., ...)
         self.started = clock.now() if started is None else started
         self._contents = ContentCache()
         self._latency = latency
@@ -89,16 +89,16 @@ class Emulator:
         self.reads_secrets = self._matcher.reads_secrets
         self.max_searched = self._matcher.max_searched
 
-    def name_now(self, request: Request, fingerprint: bytes) -> bool:
-        """Do :meth:`name` without waiting; return false if the store is remote."""
+    def assign_key_now(self, request: Request, fingerprint: bytes) -> bool:
+        """Do :meth:`assign_key` without waiting; return false if the store is remote."""
         state = self._local
         if state is None:
             return False
         request.attempt = attempt = state.count_now(request.session, ATTEMPTS, fingerprint)
-        request.key = self.name_answer(fingerprint, attempt)
+        request.key = self.derive_answer_key(fingerprint, attempt)
         return True
 
-    async def name(self, request: Request, fingerprint: bytes) -> None:
+    async def assign_key(self, request: Request, fingerprint: bytes) -> None:
         """Count a request's attempts and assign its response key.
 
         Raises:
@@ -107,7 +107,7 @@ class Emulator:
         try:
             request.attempt = await self.state.count(request.session, ATTEMPTS, fingerprint, request.unread_collection)
         finally:  # a request refused because the store is unreachable has a key, too
-            request.key = self.name_answer(fingerprint, request.attempt)
+            request.key = self.derive_answer_key(fingerprint, request.attempt)
 
     def match(
         self, vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float
@@ -152,7 +152,7 @@ class Emulator:
 
         Raises:
             EmulatedError: as :meth:`decide`; or a quota is exhausted or the server is full. Nothing is charged then.
-            DocumentsError: as :meth:`name`.
+            DocumentsError: as :meth:`assign_key`.
         """
         latency, since_start = self._latency_of(match), self.clock.now() - self.started
         if request.has_key:
@@ -161,7 +161,7 @@ class Emulator:
             try:
                 admission = await control.reserve(call, request, since_start, fingerprint)
             finally:
-                request.key = self.name_answer(fingerprint, request.attempt)
+                request.key = self.derive_answer_key(fingerprint, request.attempt)
         if latency.load is not None:
             await control.acquire(admission, call, since_start, latency.load)
         try:

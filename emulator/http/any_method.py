@@ -27,7 +27,7 @@ class _AnyMethodParser(http_parser.HttpRequestParserPy):
 
 
 def has_unknown_method(data: bytes) -> bool:
-    """Return whether data that the compiled parser refuses for its method begins with one all the same."""
+    """Return whether data that the compiled parser refuses begins with a method, one that it does not know."""
     return _BEGINNING.match(data) is not None
 
 

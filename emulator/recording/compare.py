@@ -233,7 +233,7 @@ def _compare_shapes(operation: str, event: str, one: _Shape, two: _Shape) -> Ite
 
 
 def _differ(one: set[str], two: set[str]) -> bool:
-    """Return whether types differ; an integer is a number, and null stands where nothing was said."""
+    """Return whether types differ; an integer is a number, and null stands for an absent value."""
     numbers = {"integer", "number"}
     mine, theirs = ({"number" if name in numbers else name for name in names} for names in (one, two))
     return mine != theirs and not (mine <= numbers and theirs <= numbers)
@@ -281,7 +281,7 @@ def _compare_streams(operation: str, one: Exchange, two: Exchange) -> Iterator[D
 
 @dataclass(slots=True)
 class _Stream:
-    """Habits of a stream: how events are framed, the order of their roles, and the fields of each role."""
+    """Form of a stream: how events are framed, the order of their roles, and the fields of each role."""
 
     framing: str
     roles: str

@@ -175,7 +175,7 @@ class Relay:
             target: path and query for the service, encoded.
             body: of the request, if it was read already.
         """
-        return await _Passage(http, observer).run(
+        return await _RelayedCall(http, observer).run(
             self._open(), http.head.method, f"{self.upstreams[vendor]}{target}", headers, body
         )
 
@@ -200,7 +200,7 @@ def _limit_codings(value: str) -> str:
     return ", ".join(kept) or "identity"
 
 
-class _Passage:
+class _RelayedCall:
     """One request on its way to the service, and its response on its way back."""
 
     def __init__(self, http: IncomingRequest, observer: Observer) -> None:

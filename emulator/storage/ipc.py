@@ -151,10 +151,10 @@ MAX_LINE = 2**30  # maximum bytes of one line
 @asynccontextmanager
 async def serve_hub(path: Path) -> AsyncIterator[None]:
     """Serve the bus on a Unix socket within the context; a worker that disconnects is removed."""
-    board = InMemoryBus()
+    bus = InMemoryBus()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _Guest(board, writer).serve(reader)
+        await _WorkerConnection(bus, writer).serve(reader)
 
     server = await asyncio.start_unix_server(serve, path, limit=MAX_LINE)
     try:
@@ -163,11 +163,11 @@ async def serve_hub(path: Path) -> AsyncIterator[None]:
         server.close()
 
 
-class _Guest:
+class _WorkerConnection:
     """Connection of a worker; the first line has its name, each further line a verb with arguments."""
 
-    def __init__(self, board: InMemoryBus, writer: asyncio.StreamWriter) -> None:
-        self._board = board
+    def __init__(self, bus: InMemoryBus, writer: asyncio.StreamWriter) -> None:
+        self._bus = bus
         self._writer = writer
         self._name = ""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,7 +184,7 @@ class _Guest:
         finally:
             for task in self._tasks:
                 task.cancel()
-            await self._board.leave(self._name)
+            await self._bus.leave(self._name)
             self._writer.close()
 
     async def _answer(self, question: Object) -> None:
@@ -197,29 +197,29 @@ class _Guest:
         match verb, takes:
             case "enter", [name]:
                 self._name = as_text(name)
-                birth, worlds = self._board.join(self._name)
-                return [birth, {session: [world.version, world.document] for session, world in worlds.items()}]
+                birth, snapshots = self._bus.join(self._name)
+                return [birth, {session: [one.version, one.document] for session, one in snapshots.items()}]
             case "append" | "read" | "clear", _:
                 return self._run_journal_verb(verb, takes)
         return await self._pass_on(verb, takes)
 
     async def _pass_on(self, verb: str, takes: list[JSON]) -> JSON:
         """Run a verb about changes and replies."""
-        board = self._board
+        bus = self._bus
         match verb, takes:
             case "post", [change]:
-                return _encode_change(board.post(change))
+                return _encode_change(bus.post(change))
             case "change", [session, change, document, before]:
-                posted = board.change(as_text(session), change, document, as_integer(before))
+                posted = bus.change(as_text(session), change, document, as_integer(before))
                 return None if posted is None else _encode_change(posted)
             case "hear", []:
-                return [*await board.receive(self._name)]
+                return [*await bus.receive(self._name)]
             case "reply", [number, reply]:
-                await board.reply(self._name, as_integer(number), reply)
+                await bus.reply(self._name, as_integer(number), reply)
                 return None
             case "collect", [number, replicas, silent, timeout]:
                 names, others = ([as_text(name) for name in as_array(each)] for each in (replicas, silent))
-                return {**await board.gather_replies(as_integer(number), names, others, as_number(timeout))}
+                return {**await bus.gather_replies(as_integer(number), names, others, as_number(timeout))}
         raise ValueError(verb)
 
     def _run_journal_verb(self, verb: str, takes: list[JSON]) -> JSON:
@@ -227,12 +227,12 @@ class _Guest:
         match verb, takes:
             case "append", [session, entries, most]:
                 texts = [as_text(entry) for entry in as_array(entries)]
-                return self._board.append(as_text(session), texts, as_integer(most))
+                return self._bus.append(as_text(session), texts, as_integer(most))
             case "read", [after]:
-                return [[*call] for call in self._board.read(as_integer(after))]
+                return [[*call] for call in self._bus.read(as_integer(after))]
             case "clear", [session, until]:
                 name = None if session is None else as_text(session)
-                self._board.clear(name, None if until is None else as_integer(until))
+                self._bus.clear(name, None if until is None else as_integer(until))
                 return None
         raise ValueError(verb)
 

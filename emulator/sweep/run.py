@@ -131,7 +131,7 @@ class SweepError(Exception):
 
 
 class Sweep:
-    """Sweep of one command; ``rows``: the outcomes so far."""
+    """Sweep of one command; it reports the outcome of each cell to ``on_row``."""
 
     def __init__(self, server: EmulatorClient, options: SweepOptions, runner: Runner, on_row: OnRow) -> None:
         self._server = server

@@ -87,8 +87,8 @@ async def check_counts(url: str, draws: Random) -> None:
         for _ in range(3):
             store = open_redis(urlsplit(f"{url}?prefix=lossy"))
             stack.push_async_callback(store.close)
-            lines.append(LossyLine(store.line, draws))
-            store.line = cast(Pipeline, lines[-1])
+            lines.append(LossyLine(store.pipeline, draws))
+            store.pipeline = cast(Pipeline, lines[-1])
             states.append(store.open(world))
         keys = [draws.choice((b"a", b"b", b"c")) for _ in range(24)]
         attempts = await asyncio.gather(

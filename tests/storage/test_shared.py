@@ -89,7 +89,7 @@ class Moved:
 )
 async def test_store_refuses_machine_with_large_clock_skew(server_url: str, ahead: float, skew: float | None) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=skew{ahead}"))
-    store.line = cast(Pipeline, Moved(store.line, ahead))
+    store.pipeline = cast(Pipeline, Moved(store.pipeline, ahead))
     if skew is None:
         with pytest.raises(StoreLostError, match="apart, 1 s are allowed"):
             await store.start_namespace("world", 1.0)
@@ -105,8 +105,8 @@ async def test_heartbeat_detects_clock_skew_repeatedly(
     server_url: str, loss: Loss, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=moved-{loss}"))
-    moved = Moved(store.line, 0.0)
-    store.line = cast(Pipeline, moved)
+    moved = Moved(store.pipeline, 0.0)
+    store.pipeline = cast(Pipeline, moved)
     guard = ResilientStore(store, loss)
     state = guard.open("world")
     await guard.start_namespace("world", 1.0)
@@ -234,7 +234,7 @@ async def test_cancelled_spend_returns_charges(server_url: str) -> None:
     with pytest.raises(asyncio.CancelledError):
         await asked
     assert [level.left for level in await state.levels("", 0.0)] == [7]
-    assert (len(store.held), store.owed) == (1, [])
+    assert (len(store.held), store.unsent) == (1, [])
     await store.close()
 
 
@@ -244,14 +244,14 @@ async def test_unsent_settlement_is_sent_on_reconnect(server_url: str) -> None:
     for ticket in (b"a", b"b"):
         await state.spend("", ticket, [Charge(EIGHT, "", 1)], 0.0)
     await state.settle("", b"a", [0], 1.0)
-    await store.line.close()  # before it was answered
+    await store.pipeline.close()  # before it was answered
     with pytest.raises(StoreLostError):
         await state.settle("", b"b", [0], 1.0)
     await state.settle("", b"unknown", [0], 1.0)  # of a call that this process counted alone
-    assert (store.held, len(store.owed)) == ({}, 2)
+    assert (store.held, len(store.unsent)) == ({}, 2)
     await store.heartbeat()
     assert [level.left for level in await state.levels("", 2.0)] == [8]
-    assert store.owed == []
+    assert store.unsent == []
     await store.close()
 
 
@@ -266,7 +266,7 @@ async def test_settled_tickets_are_forgotten_in_batches(server_url: str) -> None
         while await server.exists(store.owner, *[f"spent:world:world:session:{each}:tickets" for each in "01"]):
             await asyncio.sleep(0.001)
     assert [[level.left for level in await state.levels(each, 0.0)] for each in "01"] == [[40], [40]]
-    assert (store.held, store.owed) == ({}, [])
+    assert (store.held, store.unsent) == ({}, [])
     await store.close()
 
 
@@ -275,9 +275,9 @@ async def test_settled_tickets_are_forgotten_on_reconnect(server_url: str) -> No
     state = store.open("world")
     await state.spend("", b"t", [Charge(MINUTE, "", 1, 1)], 0.0)
     await state.settle("", b"t", [1], 1.0)
-    await store.line.close()
+    await store.pipeline.close()
     async with asyncio.timeout(20):
-        while not store.owed:
+        while not store.unsent:
             await asyncio.sleep(0.001)
     await store.heartbeat()
     async with Redis.from_url(server_url, decode_responses=True) as server:
@@ -336,15 +336,15 @@ async def test_unsent_reset_is_sent_on_reconnect(server_url: str) -> None:
         await state.count(session, "rule", b"a")
     whose: tuple[str | None, ...] = ("a", None)
     for each in whose:
-        await store.line.reach()
+        await store.pipeline.reach()
         asked = asyncio.ensure_future(state.reset(each))
         await asyncio.sleep(0)  # it is on its way
-        await store.line.close()
+        await store.pipeline.close()
         with pytest.raises(StoreLostError):
             await asked
-    assert len(store.owed) == 2
+    assert len(store.unsent) == 2
     await store.heartbeat()
-    assert store.owed == []
+    assert store.unsent == []
     assert [await state.count(session, "rule", b"a") for session in ("a", "b")] == [0, 0]
     await store.close()
 

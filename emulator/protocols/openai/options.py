@@ -79,7 +79,7 @@ def recall_chat(
     Args:
         context: header and query values on which options depend.
         limit: maximum bytes of the body.
-        forbidden: leave bodies that have this escape, or may have a key twice.
+        forbidden: JSON escape; a body with it, or in which a key may occur twice, is not recalled.
     """
     text = request.body
     if request.documents or len(text) > limit:

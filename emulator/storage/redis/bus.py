@@ -28,22 +28,22 @@ class RedisBus:
     ``missed`` is set when other replicas considered this process dead, so that it missed changes.
 
     Args:
-        ways: connections for blocking and occasional commands.
-        line: connection for short commands.
+        connections: connections for blocking and occasional commands.
+        pipeline: connection for short commands.
         prefix: prefix of every key.
         owner: key that identifies this process.
     """
 
     outlives = True
 
-    def __init__(self, ways: Connections, line: Pipeline, prefix: str, owner: str) -> None:
-        self._ways = ways
-        self._line = line
+    def __init__(self, connections: Connections, pipeline: Pipeline, prefix: str, owner: str) -> None:
+        self._connections = connections
+        self._pipeline = pipeline
         self._prefix = prefix
         self._owner = owner
         self.skew = 0.0
         self.missed = False
-        register = ways.asking.register_script
+        register = connections.commands.register_script
         self._scripts = {name: register(read_text(*begins, name)) for name, begins in _SCRIPTS.items()}
 
     @property
@@ -72,12 +72,12 @@ class RedisBus:
 
     async def _post(self, *words: str) -> list[str]:
         """Run the ``post`` script on the pipelined connection, which concurrent posts share."""
-        return await self._line.run(_POST, digest_of(_POST), self._prefix, words)
+        return await self._pipeline.run(_POST, digest_of(_POST), self._prefix, words)
 
     async def receive(self) -> tuple[int, JSON] | None:
         if self.missed:
             raise StoreLostError("others took this process for dead")
-        found = await ask(self._ways.hearing.blpop([f"{self._owner}:inbox"], timeout=_BLOCK_TIMEOUT))
+        found = await ask(self._connections.inbox.blpop([f"{self._owner}:inbox"], timeout=_BLOCK_TIMEOUT))
         if found is None:
             return None
         number, text = _split(found[1])
@@ -104,7 +104,7 @@ class RedisBus:
     @asynccontextmanager
     async def _apart(self) -> AsyncIterator[BlockingConnection]:
         """Open a client with one connection of its own for the time of a block."""
-        server = self._ways.waiting.client()
+        server = self._connections.replies.client()
         try:
             yield await ask(server.initialize())
         finally:

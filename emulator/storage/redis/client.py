@@ -74,14 +74,14 @@ class Connections(NamedTuple):
     """Clients with separate connection pools for commands that would block each other.
 
     Fields:
-        asking: one connection, for occasional commands.
-        hearing: one connection, for blocking reads of this replica's inbox.
-        waiting: one connection for each wait for other replicas' replies.
+        commands: one connection, for occasional commands.
+        inbox: one connection, for blocking reads of this replica's inbox.
+        replies: one connection for each wait for other replicas' replies.
     """
 
-    asking: Server
-    hearing: Server
-    waiting: Server
+    commands: Server
+    inbox: Server
+    replies: Server
 
 
 def read_text(*names: str) -> str:

@@ -185,8 +185,8 @@ def open_redis(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> Redi
 
     bounds = write_bounds(limits)
     texts = {name: bounds + read_text(*begins, name) for name, begins in _SCRIPTS.items()}
-    ways = Connections(asking=connect(1), hearing=connect(1), waiting=connect(_MAX_REPLY_CONNECTIONS))
-    return RedisStore(ways, Pipeline(url, _COMMAND_TIMEOUT, [*texts.values()]), texts, prefix)
+    connections = Connections(commands=connect(1), inbox=connect(1), replies=connect(_MAX_REPLY_CONNECTIONS))
+    return RedisStore(connections, Pipeline(url, _COMMAND_TIMEOUT, [*texts.values()]), texts, prefix)
 
 
 class RedisStore:
@@ -194,23 +194,23 @@ class RedisStore:
 
     Fields:
         held: tickets of this process with charges on the server.
-        owed: scripts with arguments that failed while the server was unreachable; retried on the next heartbeat.
+        unsent: scripts with arguments that failed while the server was unreachable; retried on the next heartbeat.
 
     Args:
-        line: connection for the commands of calls.
+        pipeline: connection for the commands of calls.
         scripts: text of each script by name.
         prefix: prefix of every key.
     """
 
     counts_for_all = True
 
-    def __init__(self, ways: Connections, line: Pipeline, scripts: Mapping[str, str], prefix: str) -> None:
-        self.server = ways.asking
-        self._ways = ways
-        self.line = line
+    def __init__(self, connections: Connections, pipeline: Pipeline, scripts: Mapping[str, str], prefix: str) -> None:
+        self.server = connections.commands
+        self._connections = connections
+        self.pipeline = pipeline
         self.health = StoreHealth()  # ``ResilientStore`` sets the rest
         self.held: dict[str, Costs] = {}
-        self.owed: list[tuple[str, ...]] = []
+        self.unsent: list[tuple[str, ...]] = []
         self.renewals = Renewals()
         self._numbers = count()
         self._spent: defaultdict[str, list[str]] = defaultdict(list)
@@ -218,12 +218,12 @@ class RedisStore:
         self.name = os.urandom(8).hex()
         self.owner = f"{prefix}:owner:{self.name}"
         self._began: dict[str, str] = {}
-        self.bus = RedisBus(ways, line, prefix, self.owner)
+        self.bus = RedisBus(connections, pipeline, prefix, self.owner)
         self._scripts = {name: (text, digest_of(text)) for name, text in scripts.items()}
 
     async def run(self, script: str, base: str, *words: str) -> list[str]:
         """Run a script on the keys of a session and return its result."""
-        return await self.line.run(*self._scripts[script], base, words)
+        return await self.pipeline.run(*self._scripts[script], base, words)
 
     async def run_once(self, script: str, base: str, *words: str) -> list[str]:
         """Run a script that changes a session, and ask again if its reply is lost; it takes effect once."""
@@ -238,7 +238,7 @@ class RedisStore:
         try:
             await self.repeat(lambda: self.run(*command))
         except StoreLostError:
-            self.owed.append(command)
+            self.unsent.append(command)
             raise
 
     async def repeat(self, command: Callable[[], Awaitable[T]]) -> T:
@@ -258,14 +258,14 @@ class RedisStore:
 
         ``on_loss`` is called if the script may not have run.
         """
-        return self.line.send_script(self._scripts[script][1], base, words, on_loss)
+        return self.pipeline.send_script(self._scripts[script][1], base, words, on_loss)
 
     def settle(self, base: str, ticket: str, time: str, costs: str) -> bool:
         """Send the costs of a ticket, now or on a later heartbeat; return ``False`` if the server is unreachable."""
         return self._send_reliably("settle", base, ticket, time, costs, self.owner)
 
-    def let_be(self, base: str, ticket: str) -> None:
-        """Delete a ticket with final charges; tickets are collected and deleted together a moment later."""
+    def delete_ticket(self, base: str, ticket: str) -> None:
+        """Delete a ticket whose charges are final, together with others a moment later."""
         if not self._spent:
             asyncio.get_running_loop().call_later(_BATCH_DELAY, self._send_spent)
         self._spent[base].append(ticket)
@@ -276,12 +276,12 @@ class RedisStore:
             self._send_reliably("spent", base, self.owner, *tickets)
 
     def _send_reliably(self, script: str, base: str, *words: str) -> bool:
-        def owe() -> None:
-            self.owed.append((script, base, *words))
+        def keep() -> None:
+            self.unsent.append((script, base, *words))
 
-        if self.send_script(script, base, words, owe):
+        if self.send_script(script, base, words, keep):
             return True
-        owe()
+        keep()
         return False
 
     def open(self, namespace: str) -> RedisState:
@@ -298,15 +298,15 @@ class RedisStore:
         began = [word for pair in self._began.items() for word in pair]
         lost, missed, *dead = await self.run("live", self.prefix, self.owner, str(int(LEASE * 1000)), *began)
         self.bus.missed |= missed == "1"
-        while self.owed:  # scripts ignore tickets that are settled already
-            command = self.owed.pop()
+        while self.unsent:  # scripts ignore tickets that are settled already
+            command = self.unsent.pop()
             try:
                 await self.run(*command)
             except StoreLostError:
-                self.owed.append(command)
+                self.unsent.append(command)
                 raise
         for owner in dead:
-            await self._bury(owner)
+            await self._settle_process(owner)
         await self._compare_clocks()
         return lost == "0"
 
@@ -317,7 +317,7 @@ class RedisStore:
             IsolatedReplicaError: it differs by more than ``MAX_SKEW``.
         """
         asked = time.time()
-        answer = await self.line.ask("TIME")  # on the pipeline, where no blocking command delays it
+        answer = await self.pipeline.ask("TIME")  # on the pipeline, where no blocking command delays it
         doubt = (time.time() - asked) / 2
         seconds, micros = answer if isinstance(answer, list) else ("0", "0")
         skew = asked + doubt - int(seconds) - int(micros) / 1e6
@@ -328,7 +328,7 @@ class RedisStore:
             )
         self.bus.skew = skew
 
-    async def _bury(self, owner: str) -> None:
+    async def _settle_process(self, owner: str) -> None:
         """Settle the tickets of a dead process and delete its keys."""
         for held in await ask(self.server.hgetall(owner)):
             base, _, ticket = held.rpartition(" ")
@@ -337,15 +337,15 @@ class RedisStore:
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
 
     async def release(self) -> None:
-        for server in self._ways:
+        for server in self._connections:
             await server.connection_pool.disconnect(inuse_connections=False)
 
     async def close(self) -> None:
         with suppress(StoreLostError):
             await ask(self.server.delete(f"{self.owner}:alive"))
-            await self._bury(self.owner)
-        await self.line.close()
-        for server in self._ways:
+            await self._settle_process(self.owner)
+        await self.pipeline.close()
+        for server in self._connections:
             await server.aclose()
 
 
@@ -383,7 +383,7 @@ class RedisState:
         bill = ",".join([f'{share.charged},"cost":{c.cost},"least":{c.least}{_write_held(c)}}}' for share, c in costs])
         renews = "1" if store.renewals.is_time(base, shares, time.monotonic()) else ""
         words = name, at, f"[{bill}]", store.owner, counter, bare, renews, *[share.full for share in shares]
-        await store.line.reach()
+        await store.pipeline.reach()
         try:
             answer = await store.run_once("spend", base, *words)
         except (asyncio.CancelledError, StoreLostError):
@@ -397,14 +397,14 @@ class RedisState:
     async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
         name = self._name(ticket)
         if name in self._store.held:
-            self._store.send_script("expect", self._base(session), (name, repr(float(end))), _let_be)
+            self._store.send_script("expect", self._base(session), (name, repr(float(end))), _ignore_loss)
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         name, store = self._name(ticket), self._store
         if name in store.held:
             base = self._base(session)
             if store.held.pop(name) == costs:
-                store.let_be(base, name)
+                store.delete_ticket(base, name)
             elif not store.settle(base, name, repr(float(now)), f"[{','.join(map(str, costs))}]"):
                 raise StoreLostError("it is away")
 
@@ -415,7 +415,7 @@ class RedisState:
 
     async def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
         words = "HGETALL", f"{self._base(session)}:shelf:{collection}"
-        answer = await self._store.repeat(lambda: self._store.line.ask(*words))
+        answer = await self._store.repeat(lambda: self._store.pipeline.ask(*words))
         rows = answer if isinstance(answer, list) else []
         found = dict(zip(rows[::2], rows[1::2], strict=True))
         numbered = {key: text.split(" ", 1) for key, text in found.items()}
@@ -444,5 +444,5 @@ class RedisState:
         return f"{self._root}:session:{quote(session, safe='')}"
 
 
-def _let_be() -> None:
+def _ignore_loss() -> None:
     """Ignore that an expected end was lost; it only shortens a wait."""

@@ -20,8 +20,9 @@ class ResponsesCodec:
 
     Fields:
         items: the request's own.
-        before: items of the responses that it continues.
-        earlier: what it continues; ``hidden``: it is stored for its conversation alone.
+        before: items of the conversation that it continues.
+        previous: the response or conversation that it continues.
+        hidden: the response is stored for its conversation alone.
         background: the response is generated after the request has been answered; ``streamed``: it can be replayed.
     """
 
