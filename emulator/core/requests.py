@@ -87,7 +87,7 @@ class Sampling:
             ``None``: the answer ends by itself.
         greedy: temperature 0, ``top_k`` 1 or sampling off: the text depends on the prompt alone.
         seed: the request's own seed; pins the text when sampling.
-        knobs: further sampling fields by name; a different value may give a different text.
+        parameters: further sampling fields by name; a different value may give a different text.
         stop: stop strings; generation ends at the first that appears, which is cut off unless ``keep_stop``.
         ignore_eos: generate up to ``max_tokens``.
         show_eos: include the end-of-sequence token in the answer, with empty text.
@@ -99,7 +99,7 @@ class Sampling:
     max_tokens: int | None = None
     greedy: bool = False
     seed: int | None = None
-    knobs: tuple[tuple[str, JSON], ...] = ()
+    parameters: tuple[tuple[str, JSON], ...] = ()
     stop: tuple[str, ...] = ()
     keep_stop: bool = False
     ignore_eos: bool = False

@@ -104,7 +104,7 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
     """Return the key parts of sampling parameters that vary the text; none if sampling is greedy."""
     if sampling.greedy:
         return ()
-    return (sampling.seed, repr(sampling.knobs))
+    return (sampling.seed, repr(sampling.parameters))
 
 
 def _chat_key(request: ChatRequest, deployment: Deployment, seed: int) -> bytes:

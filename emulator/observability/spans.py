@@ -126,7 +126,7 @@ def _describe_sampling(call: InferenceCall) -> Iterator[tuple[str, Value]]:
         yield "gen_ai.request.choice.count", sampling.n
     if sampling.stop:
         yield "gen_ai.request.stop_sequences", list(sampling.stop)
-    for name, value in sampling.knobs:
+    for name, value in sampling.parameters:
         if name in _NUMERIC_SAMPLING and isinstance(value, int | float) and not isinstance(value, bool):
             yield f"gen_ai.request.{name}", float(value)
 

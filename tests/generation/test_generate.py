@@ -117,10 +117,10 @@ def test_show_eos_appends_counted_token() -> None:
             id="greedy never varies with the seed",
         ),
         pytest.param(
-            sampled(Sampling(knobs=(("temperature", 0.5),))),
-            sampled(Sampling(knobs=(("temperature", 0.9),))),
+            sampled(Sampling(parameters=(("temperature", 0.5),))),
+            sampled(Sampling(parameters=(("temperature", 0.9),))),
             False,
-            id="a knob varies it",
+            id="a parameter varies it",
         ),
         pytest.param(chat("One?"), chat("Two?"), False, id="another prompt varies it"),
         pytest.param(talk(Message("user", "a")), talk(Message("system", "a")), False, id="a role varies it"),

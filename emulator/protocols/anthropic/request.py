@@ -156,9 +156,9 @@ def parse_chat_request(body: Mapping[str, JSON], *, parallel: bool) -> ChatReque
 
 
 def parse_sampling(body: Mapping[str, JSON], limit: int | None) -> Sampling:
-    knobs = tuple([(name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None])
+    parameters = tuple([(name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None])
     greedy = body.get("temperature") == 0 or body.get("top_k") == 1
-    return Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=_parse_stops(body))
+    return Sampling(max_tokens=limit, greedy=greedy, parameters=parameters, stop=_parse_stops(body))
 
 
 def _parse_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:

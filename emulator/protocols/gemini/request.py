@@ -251,7 +251,7 @@ _MAX_CANDIDATES = 8
 _MAX_LOW_EFFORT = 2048  # tokens of thought up to which the effort is low
 _MIME_TYPES = ("text/plain", "application/json", "text/x.enum")
 # Fields of the generation config that change the text, each with the value that does not.
-_KNOBS: tuple[tuple[str, JSON], ...] = (
+_PARAMETERS: tuple[tuple[str, JSON], ...] = (
     ("temperature", 1.0), ("topP", None), ("topK", None), ("frequencyPenalty", 0.0), ("presencePenalty", 0.0),
 )  # fmt: skip
 
@@ -436,7 +436,7 @@ def parse_sampling(config: Mapping[str, JSON], limit: int | None) -> Sampling:
         max_tokens=limit,
         greedy=config.get("temperature") == 0 or config.get("topK") == 1,
         seed=None if seed is None else as_integer(seed),
-        knobs=tuple((name, config[name]) for name, default in _KNOBS if config.get(name, default) != default),
+        parameters=tuple((name, config[name]) for name, default in _PARAMETERS if config.get(name, default) != default),
         stop=tuple(as_text(stop) for stop in as_array(config.get("stopSequences") or []) if stop),
         n=as_integer(config.get("candidateCount", 1)),
         logprobs=logprobs,

@@ -1,4 +1,9 @@
-"""The vendor ``azure``: serverless and managed endpoints, Foundry resources, Azure OpenAI deployments."""
+"""The vendor ``azure``: serverless and managed endpoints, Foundry resources, Azure OpenAI deployments.
+
+The path of a request selects the service (``url_kind.py``), and with it the profile, in docstrings also the dialect:
+the form of its responses and errors. A container is the FastAPI server that runs a model behind a serverless
+(``maas``) or managed endpoint.
+"""
 
 from collections.abc import Mapping
 

@@ -14,11 +14,11 @@ from emulator.vendors.azure.url_kind import INFERENCE, classify_url
 
 def parse_info(request: Request, service: AzureService) -> Response:
     """``GET /info``: the model of an endpoint; resources with many models have no such route."""
-    surface = classify_url(request)
-    settings = surface.settings(service.settings)
-    if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE, ()):
+    url = classify_url(request)
+    settings = url.settings(service.settings)
+    if settings.profile in ("foundry", "aoai") or not url.has_route(request, INFERENCE, ()):
         raise refusals.no_such_path(request.path)
-    validate_api_version(request, surface, settings)
+    validate_api_version(request, url, settings)
     deployment = validate_ready(find_any(request, service))
     info = build_info(deployment, service.profiles[deployment.name][settings.profile].traits, settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)

@@ -57,7 +57,7 @@ class ParsedRequest:
 
     request: Request
     service: AzureService
-    surface: UrlKind
+    url: UrlKind
     settings: AzureSettings
     deployment: Deployment
     profile: DeploymentProfile
@@ -69,12 +69,12 @@ class ParsedRequest:
         return as_object(self.body)
 
 
-def validate_api_version(request: Request, surface: UrlKind, settings: AzureSettings) -> None:
+def validate_api_version(request: Request, url: UrlKind, settings: AzureSettings) -> None:
     """Raise for a missing, malformed or unknown ``api-version``, as far as the settings require one.
 
     Source: Azure OpenAI v1 API, which has no dated versions: paths under ``/openai/v1/`` need none.
     """
-    if not surface.is_dated or request.path.endswith("/rerank"):  # Cohere's own route
+    if not url.is_dated or request.path.endswith("/rerank"):  # Cohere's own route
         return
     given = request.query.get("api-version")
     known = settings.api_versions
@@ -96,7 +96,7 @@ def has_padding(parsed: ParsedRequest) -> bool:
     """
     if not parsed.profile.openai:
         return False
-    return not parsed.surface.is_dated or parsed.request.query.get("api-version", "") >= _PADDED
+    return not parsed.url.is_dated or parsed.request.query.get("api-version", "") >= _PADDED
 
 
 def validate_place(
@@ -113,12 +113,12 @@ def validate_place(
     Raises:
         EmulatedError: no such route, or not in this version.
     """
-    surface = classify_url(request)
-    settings = surface.settings(service.settings)
-    if not surface.has_route(request, kinds, ENGINE_PREFIXES[settings.profile] if engine is None else engine):
+    url = classify_url(request)
+    settings = url.settings(service.settings)
+    if not url.has_route(request, kinds, ENGINE_PREFIXES[settings.profile] if engine is None else engine):
         raise refusals.no_such_path(request.path)
-    validate_api_version(request, surface, settings)
-    return surface, settings
+    validate_api_version(request, url, settings)
+    return url, settings
 
 
 def parse_request(
@@ -142,19 +142,19 @@ def parse_request(
     Raises:
         EmulatedError: an unknown version or name, a deployment of another task, a body that is not JSON.
     """
-    surface, settings = validate_place(request, service, kinds, engine)
-    deployment = _find_addressed(request, surface, service)
+    url, settings = validate_place(request, service, kinds, engine)
+    deployment = _find_addressed(request, url, service)
     if deployment is not None:
         profile = _find_profile(deployment, settings, service, task, route)
         body = read(request, settings)
     else:
         body = read(request, settings)
-        deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
+        deployment = _find_model(request, url, settings, service, body) or _find_first(service, task)
         profile = _find_profile(deployment, settings, service, task, route)
     return ParsedRequest(
         request=request,
         service=service,
-        surface=surface,
+        url=url,
         settings=settings,
         deployment=deployment,
         profile=profile,
@@ -180,35 +180,35 @@ def find_any(request: Request, service: AzureService) -> Deployment:
     return deployment or next(iter(service.deployments.values()))
 
 
-def _find_addressed(request: Request, surface: UrlKind, service: AzureService) -> Deployment | None:
+def _find_addressed(request: Request, url: UrlKind, service: AzureService) -> Deployment | None:
     """Return the deployment named by path or header; the path wins, and an endpoint of its own has no other."""
     given = request.headers.get("azureml-model-deployment")
-    name = surface.deployment or given
+    name = url.deployment or given
     if not name:
         return None
     deployment = look_up(service, name)
     if deployment is None:
         raise refusals.unknown_deployment(name)
-    if surface.kind == "endpoint" and given and given.casefold() != name.casefold():
+    if url.kind == "endpoint" and given and given.casefold() != name.casefold():
         raise refusals.unknown_deployment(given)
     return deployment
 
 
 def _find_model(
-    request: Request, surface: UrlKind, settings: AzureSettings, service: AzureService, body: JSON
+    request: Request, url: UrlKind, settings: AzureSettings, service: AzureService, body: JSON
 ) -> Deployment | None:
     """Return the deployment named by the body's ``model``; an unknown model is an error where there are many."""
     model = _read_model(request, body)
     if model is None:
         return None
     if not model:
-        if surface.is_openai or surface.kind == "anthropic":
+        if url.is_openai or url.kind == "anthropic":
             raise refusals.missing("model", body)
         if settings.require_model:
             raise refusals.no_model()
         return None
     deployment = look_up(service, model)
-    if deployment is None and (settings.profile == "aoai" or surface.kind == "anthropic"):
+    if deployment is None and (settings.profile == "aoai" or url.kind == "anthropic"):
         raise refusals.unknown_deployment(model)
     if deployment is None and settings.require_model:
         raise refusals.unknown_model(model)

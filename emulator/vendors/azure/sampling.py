@@ -114,25 +114,25 @@ def limit_tokens(
 
 def parse_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:
     """Return the sampling of a request; a field at its default equals an absent one."""
-    knobs: list[tuple[str, JSON]] = []
+    parameters: list[tuple[str, JSON]] = []
     temperature = wire.temperature
     if temperature not in (None, 0, 1):
-        knobs.append(("temperature", temperature))
+        parameters.append(("temperature", temperature))
     if wire.top_p not in (None, 1):
-        knobs.append(("top_p", wire.top_p))
+        parameters.append(("top_p", wire.top_p))
     if wire.frequency_penalty:
-        knobs.append(("frequency_penalty", wire.frequency_penalty))
+        parameters.append(("frequency_penalty", wire.frequency_penalty))
     if wire.presence_penalty:
-        knobs.append(("presence_penalty", wire.presence_penalty))
+        parameters.append(("presence_penalty", wire.presence_penalty))
     stop = () if wire.stop is None else _read_stop(wire.stop)
     greedy = temperature == 0
     if not extras.model_fields_set:
-        return Sampling(max_tokens=limit, greedy=greedy, seed=wire.seed, knobs=tuple(knobs), stop=stop)
+        return Sampling(max_tokens=limit, greedy=greedy, seed=wire.seed, parameters=tuple(parameters), stop=stop)
     return Sampling(
         max_tokens=limit,
         greedy=greedy or extras.top_k == 1,
         seed=wire.seed,
-        knobs=(*knobs, *_read_passed_through(extras)),
+        parameters=(*parameters, *_read_passed_through(extras)),
         stop=stop,
         ignore_eos=bool(extras.ignore_eos),
         n=extras.n or 1,
@@ -142,14 +142,14 @@ def parse_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None
 
 def _read_passed_through(extras: SharedExtras) -> tuple[tuple[str, JSON], ...]:
     """Return the passed-through fields that change which tokens are sampled."""
-    knobs: tuple[tuple[str, JSON], ...] = (
+    parameters: tuple[tuple[str, JSON], ...] = (
         ("top_k", extras.top_k),
         ("min_p", extras.min_p),
         ("repetition_penalty", extras.repetition_penalty),
         ("min_tokens", extras.min_tokens),
         ("logit_bias", sorted(extras.logit_bias.items()) if extras.logit_bias else None),
     )
-    return tuple([knob for knob in knobs if knob[1] is not None])
+    return tuple([parameter for parameter in parameters if parameter[1] is not None])
 
 
 def _read_stop(stop: str | list[str]) -> tuple[str, ...]:

@@ -1,4 +1,8 @@
-"""Databricks Foundation Model APIs and Model Serving, and the environment variables of its clients."""
+"""The vendor ``databricks``: Foundation Model APIs and Model Serving.
+
+An endpoint serves one model or several, its served entities, of which one answers a request. The family of its model,
+such as Claude or GPT, decides which fields a request may have, and in which form the response is.
+"""
 
 from collections.abc import Mapping
 

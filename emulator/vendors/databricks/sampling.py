@@ -10,7 +10,7 @@ from emulator.vendors.databricks.profile import DeploymentProfile
 from emulator.vendors.databricks.request import ParsedRequest
 
 # Fields that change the text, with the values that do not. Other sampling fields are parsed by name.
-_KNOBS: tuple[tuple[str, JSON], ...] = (
+_PARAMETERS: tuple[tuple[str, JSON], ...] = (
     ("temperature", 1),
     ("top_p", 1),
     ("top_k", None),
@@ -19,7 +19,7 @@ _KNOBS: tuple[tuple[str, JSON], ...] = (
     ("logit_bias", None),
 )
 _BOUNDED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty", "presence_penalty"})
-_SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
+_SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _PARAMETERS)})
 
 
 def validate_range(parsed: ParsedRequest, name: str, low: float, high: float, *, open_low: bool = False) -> None:
@@ -103,21 +103,21 @@ def parse_sampling(parsed: ParsedRequest, limit: int | None, logprobs: int | Non
         max_tokens=limit,
         greedy=get("temperature") == 0 or get("top_k") == 1,
         seed=parsed.get_integer("seed"),
-        knobs=_parse_knobs(body),
+        parameters=_parse_parameters(body),
         stop=tuple([as_text(text) for text in (stop if isinstance(stop, list) else [stop]) if text]),  # null is ""
         n=parsed.get_integer("n") or 1,
         logprobs=logprobs,
     )
 
 
-def _parse_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
-    """Return the knobs that differ from their defaults; ``1`` and ``1.0`` are equal."""
-    knobs: list[tuple[str, JSON]] = []
-    for name, default in _KNOBS:
+def _parse_parameters(body: Object) -> tuple[tuple[str, JSON], ...]:
+    """Return the parameters that differ from their defaults; ``1`` and ``1.0`` are equal."""
+    parameters: list[tuple[str, JSON]] = []
+    for name, default in _PARAMETERS:
         value = body.get(name)
         if value is not None and value != default:
-            knobs.append((name, float(value) if type(value) is int and name != "top_k" else value))
-    return tuple(knobs)
+            parameters.append((name, float(value) if type(value) is int and name != "top_k" else value))
+    return tuple(parameters)
 
 
 def validate_output_limit(parsed: ParsedRequest, name: str, wanted: int | None) -> None:

@@ -1,4 +1,8 @@
-"""The vendor ``mindie``: MindIE Server, Huawei's inference server for Ascend processors."""
+"""The vendor ``mindie``: MindIE Server, Huawei's inference server for Ascend processors.
+
+Its routes have one of five forms: TGI's, vLLM's, OpenAI's, Triton's, or the server's native one. In a disaggregated
+service prefill and decode run on different servers, its nodes, behind a proxy, the Coordinator.
+"""
 
 from collections.abc import Mapping
 

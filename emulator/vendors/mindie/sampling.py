@@ -71,7 +71,7 @@ class SamplingFields:
             max_tokens=max_tokens,
             greedy=self.choices == 1 if self.beams else self._is_greedy(),
             seed=self.seed if self.seed is not None or not self.beams else 0,
-            knobs=(
+            parameters=(
                 ("temperature", 1.0 if temperature is None else temperature),
                 ("top_k", top_k or 0),
                 ("top_p", top_p or 1.0),

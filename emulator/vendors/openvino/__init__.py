@@ -1,4 +1,9 @@
-"""The vendor ``openvino``: the REST port of OpenVINO Model Server, releases 2024.2 to 2026.3."""
+"""The vendor ``openvino``: the REST port of OpenVINO Model Server, releases 2024.2 to 2026.3.
+
+Docstrings here have its words: a servable is whatever it serves by a name. A classic model takes and returns tensors. A
+graph is a MediaPipe pipeline, such as one that generates text; its calculators do the work and word most errors. An
+omni graph takes and returns audio as well as text.
+"""
 
 from collections.abc import Mapping
 

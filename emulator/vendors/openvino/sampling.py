@@ -107,12 +107,12 @@ def build_sampling(fields: Fields, prompt_tokens: int) -> Sampling:
     validate_length(fields.parsed.profile, fields.parsed.deployment, fields.release, fields.max_tokens, prompt_tokens)
     _validate_engine(fields)
     draws = _is_sampled(fields) and fields.top_k != 1
-    knobs = _list_knobs(fields, draws)
+    parameters = _list_parameters(fields, draws)
     return Sampling(
         max_tokens=bound_tokens(fields.parsed.deployment, fields.max_tokens, prompt_tokens, endless=fields.ignore_eos),
-        greedy=not draws and not knobs,
+        greedy=not draws and not parameters,
         seed=fields.seed if draws else None,
-        knobs=knobs,
+        parameters=parameters,
         stop=fields.stop,
         keep_stop=fields.keep_stop,
         ignore_eos=fields.ignore_eos,
@@ -127,23 +127,23 @@ def _is_sampled(fields: Fields) -> bool:
     return fields.best_of == 1 and fields.numbers.get("temperature", fields.release.temperature) > 0
 
 
-def _list_knobs(fields: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
+def _list_parameters(fields: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
     """Return the parameters that affect the text besides prompt and seed; defaults count as absent."""
     numbers = fields.numbers
-    knobs: list[tuple[str, JSON]] = []
+    parameters: list[tuple[str, JSON]] = []
     defaults = _PENALTIES
     if fields.best_of > 1:
         defaults = _BEAM_DEFAULTS
-        knobs.append(("best_of", fields.best_of))
+        parameters.append(("best_of", fields.best_of))
     elif draws:
         defaults = _SAMPLING_DEFAULTS
-        knobs.append(("temperature", numbers.get("temperature", fields.release.temperature)))
+        parameters.append(("temperature", numbers.get("temperature", fields.release.temperature)))
         if fields.top_k not in (None, 40 if fields.release.since(2026, 2) else -1):
-            knobs.append(("top_k", fields.top_k))
+            parameters.append(("top_k", fields.top_k))
     for name, default in defaults.items():
         if name in numbers and numbers[name] != default:
-            knobs.append((name, numbers[name]))
-    return tuple(knobs)
+            parameters.append((name, numbers[name]))
+    return tuple(parameters)
 
 
 def bound_tokens(deployment: Deployment, asked: int | None, prompt: int, *, endless: bool = False) -> int | None:

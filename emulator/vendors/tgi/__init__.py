@@ -1,4 +1,8 @@
-"""The vendor ``tgi``: Hugging Face text-generation-inference."""
+"""The vendor ``tgi``: Hugging Face text-generation-inference.
+
+Docstrings here have its words: the launcher starts a router, which speaks HTTP and validates requests, and a model
+server behind it, which generates tokens. A request takes a place while the router runs it.
+"""
 
 from collections.abc import Mapping
 

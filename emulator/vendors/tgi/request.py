@@ -1,7 +1,7 @@
 """Validate a prompt and its parameters as TGI's router does before generation, and limit the response's tokens.
 
 The parsers of all generating routes call it: ``chat/``, ``generate/``, ``completions.py``. From 2.0 on the router
-schedules a response in lots of at most ``CHUNK`` tokens.
+schedules a response in chunks of at most ``CHUNK`` tokens.
 
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
@@ -137,9 +137,9 @@ def measure_limit(
 ) -> int:
     """Raise if the prompt is too long; return the maximum tokens of the response.
 
-    From 2.0 on the router schedules 1024 tokens at a time, and only the first lot has to fit. A response that reaches
-    the end of a lot becomes part of the prompt of the next, which has the size of the first: the response grows by
-    whole lots until it has the tokens asked for, or until a lot does not fit.
+    From 2.0 on the router schedules 1024 tokens at a time, and only the first chunk has to fit. A response that reaches
+    the end of a chunk becomes part of the prompt of the next, which has the size of the first: the response grows by
+    whole chunks until it has the tokens asked for, or until a chunk does not fit.
 
     Source: text-generation-inference, ``router/src/validation.rs:136-178`` (validate_input) and
     ``router/src/infer/mod.rs:148-187`` (generate_stream).
@@ -154,22 +154,22 @@ def measure_limit(
         _validate_lengths(count, wanted, prompt_limit, total)
         limit = min(wanted, total - count)
     else:
-        limit = _measure_lots(count, wanted, prompt_limit, total, truncate)
+        limit = _measure_chunks(count, wanted, prompt_limit, total, truncate)
     return max(1, min(limit, deployment.max_output or limit))
 
 
-def _measure_lots(count: int, wanted: int | None, prompt_limit: int, total: int, truncate: int | None) -> int:
-    """Return the tokens of all lots of a response; the first one raises if it does not fit."""
+def _measure_chunks(count: int, wanted: int | None, prompt_limit: int, total: int, truncate: int | None) -> int:
+    """Return the tokens of all chunks of a response; the first one raises if it does not fit."""
     goal = max(0, total - count) if wanted is None else wanted
     first = min(goal, CHUNK)
     _validate_lengths(count, first, prompt_limit, total)
     generated = first
     while generated < goal:
         length = min(count + generated, truncate or total)
-        lot = min(total - length if wanted is None else wanted, CHUNK)
-        if lot <= 0 or length + lot > total or length > prompt_limit:
+        chunk = min(total - length if wanted is None else wanted, CHUNK)
+        if chunk <= 0 or length + chunk > total or length > prompt_limit:
             break
-        generated += lot
+        generated += chunk
     return generated
 
 

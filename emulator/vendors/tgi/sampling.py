@@ -89,7 +89,7 @@ def build_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled:
         max_tokens=limit,
         greedy=not sampled or parameters.top_k == 1,
         seed=parameters.seed,
-        knobs=_list_knobs(parameters),
+        parameters=_list_parameters(parameters),
         stop=tuple(filter(None, parameters.stop)),
         keep_stop=True,
         show_eos=True,
@@ -98,8 +98,8 @@ def build_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled:
     )
 
 
-def _list_knobs(p: Parameters) -> tuple[tuple[str, JSON], ...]:
-    knobs: Sequence[tuple[str, JSON]] = (
+def _list_parameters(p: Parameters) -> tuple[tuple[str, JSON], ...]:
+    parameters: Sequence[tuple[str, JSON]] = (
         ("temperature", p.temperature),
         ("repetition_penalty", p.repetition_penalty),
         ("frequency_penalty", p.frequency_penalty),
@@ -107,4 +107,4 @@ def _list_knobs(p: Parameters) -> tuple[tuple[str, JSON], ...]:
         ("top_p", p.top_p),
         ("typical_p", p.typical_p),
     )
-    return tuple([knob for knob in knobs if knob[1] is not None])
+    return tuple([parameter for parameter in parameters if parameter[1] is not None])

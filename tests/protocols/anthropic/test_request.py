@@ -31,10 +31,10 @@ def test_parse_chat_request_keeps_tools_and_schema() -> None:
         pytest.param({"top_p": None, "stop_sequences": ["", "a"]}, Sampling(max_tokens=5, stop=("a",)), id="stops"),
         pytest.param(
             {"temperature": 0, "top_k": 3},
-            Sampling(max_tokens=5, greedy=True, knobs=(("temperature", 0), ("top_k", 3))),
+            Sampling(max_tokens=5, greedy=True, parameters=(("temperature", 0), ("top_k", 3))),
             id="temperature 0",
         ),
-        pytest.param({"top_k": 1}, Sampling(max_tokens=5, greedy=True, knobs=(("top_k", 1),)), id="top_k 1"),
+        pytest.param({"top_k": 1}, Sampling(max_tokens=5, greedy=True, parameters=(("top_k", 1),)), id="top_k 1"),
     ],
 )
 def test_parse_sampling(body: JSON, sampling: Sampling) -> None:

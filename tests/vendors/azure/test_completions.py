@@ -44,14 +44,14 @@ def test_prompt(prompt: JSON, expected: object) -> None:
             {"temperature": 1.5, "top_p": 0.5, "frequency_penalty": 1, "presence_penalty": -1},
             Sampling(
                 max_tokens=256,
-                knobs=(
+                parameters=(
                     ("temperature", 1.5),
                     ("top_p", 0.5),
                     ("frequency_penalty", 1.0),
                     ("presence_penalty", -1.0),
                 ),
             ),
-            id="knobs",
+            id="parameters",
         ),
         pytest.param({"seed": 4, "stop": "x"}, Sampling(max_tokens=256, seed=4, stop=("x",)), id="seed and stop"),
     ],

@@ -98,8 +98,8 @@ def test_body_is_checked_before_header() -> None:
         pytest.param({"max_completion_tokens": 4}, {"max_tokens": 4}, id="max_completion_tokens"),
         pytest.param({"ignore_eos": True}, {"ignore_eos": True}, id="ignore_eos"),
         pytest.param({"top_k": 1}, {"greedy": True}, id="top_k 1 is greedy"),
-        pytest.param({"top_k": 5, "min_p": 0.1}, {"knobs": (("top_k", 5), ("min_p", 0.1))}, id="top_k and min_p"),
-        pytest.param({"logit_bias": {"5": -100}}, {"knobs": (("logit_bias", [("5", -100.0)]),)}, id="logit_bias"),
+        pytest.param({"top_k": 5, "min_p": 0.1}, {"parameters": (("top_k", 5), ("min_p", 0.1))}, id="top_k and min_p"),
+        pytest.param({"logit_bias": {"5": -100}}, {"parameters": (("logit_bias", [("5", -100.0)]),)}, id="logit_bias"),
         pytest.param({"user": "u", "safe_prompt": True, "foo": {"a": 1}}, {}, id="what is harmless"),
     ],
 )

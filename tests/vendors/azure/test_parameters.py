@@ -104,7 +104,7 @@ def test_foundry_refusal_status_follows_model_publisher(model: str, status: int)
 def test_ineffective_parameters_are_ignored_by_model() -> None:
     ask = accept(chat(model="DeepSeek-R1", temperature=0.3, presence_penalty=1), CHAT).request
     assert isinstance(ask, ChatRequest)
-    assert ask.sampling.knobs == ()
+    assert ask.sampling.parameters == ()
     assert not accept(chat(model="DeepSeek-R1", temperature=0), CHAT).request.sampling.greedy  # type: ignore[union-attr]
 
 

@@ -22,7 +22,7 @@ REQUEST: dict[str, Cases] = {
         ({"messages": []}, broken("Value error, messages can not be an empty list", "messages")),
     ],
     "frequency_penalty": [
-        ({"frequency_penalty": -2}, {"request.sampling.knobs": (("frequency_penalty", -2.0),)}),
+        ({"frequency_penalty": -2}, {"request.sampling.parameters": (("frequency_penalty", -2.0),)}),
         ({"frequency_penalty": 2.1}, broken("Input should be less than or equal to 2", "frequency_penalty")),
     ],
     "max_tokens": [
@@ -30,7 +30,7 @@ REQUEST: dict[str, Cases] = {
         ({"max_tokens": -1}, broken("Input should be greater than or equal to 0", "max_tokens")),
     ],
     "presence_penalty": [
-        ({"presence_penalty": 2}, {"request.sampling.knobs": (("presence_penalty", 2.0),)}),
+        ({"presence_penalty": 2}, {"request.sampling.parameters": (("presence_penalty", 2.0),)}),
         ({"presence_penalty": -2.1}, broken("Input should be greater than or equal to -2", "presence_penalty")),
     ],
     "response_format": [
@@ -51,7 +51,7 @@ REQUEST: dict[str, Cases] = {
         ({"stream": 1}, broken("Input should be a valid boolean", "stream")),
     ],
     "temperature": [
-        ({"temperature": 2}, {"request.sampling.knobs": (("temperature", 2.0),)}),
+        ({"temperature": 2}, {"request.sampling.parameters": (("temperature", 2.0),)}),
         ({"temperature": 0}, {"request.sampling.greedy": True}),
         ({"temperature": -0.1}, broken("Input should be greater than or equal to 0", "temperature")),
     ],
@@ -64,7 +64,7 @@ REQUEST: dict[str, Cases] = {
         ({**NO_TOOLS, "tools": [TOOL]}, {"status": 422, "answer.detail.loc": ["body", "tools"]}),
     ],
     "top_p": [
-        ({"top_p": 0.1}, {"request.sampling.knobs": (("top_p", 0.1),)}),
+        ({"top_p": 0.1}, {"request.sampling.parameters": (("top_p", 0.1),)}),
         ({"top_p": 1.1}, broken("Input should be less than or equal to 1", "top_p")),
     ],
 }

@@ -30,19 +30,19 @@ from tests.vendors.azure.service import CHAT, HELLO, accept, ask_of, chat, refus
         pytest.param({"temperature": 0}, Sampling(max_tokens=4096, greedy=True), id="temperature 0 is greedy"),
         pytest.param({"temperature": 1}, Sampling(max_tokens=4096), id="temperature 1 is the default"),
         pytest.param(
-            {"temperature": 2}, Sampling(max_tokens=4096, knobs=(("temperature", 2.0),)), id="temperature up to 2"
+            {"temperature": 2}, Sampling(max_tokens=4096, parameters=(("temperature", 2.0),)), id="temperature up to 2"
         ),
         pytest.param({"top_p": 1}, Sampling(max_tokens=4096), id="top_p 1 is the default"),
-        pytest.param({"top_p": 0.1}, Sampling(max_tokens=4096, knobs=(("top_p", 0.1),)), id="top_p"),
+        pytest.param({"top_p": 0.1}, Sampling(max_tokens=4096, parameters=(("top_p", 0.1),)), id="top_p"),
         pytest.param(
             {"frequency_penalty": -2},
-            Sampling(max_tokens=4096, knobs=(("frequency_penalty", -2.0),)),
+            Sampling(max_tokens=4096, parameters=(("frequency_penalty", -2.0),)),
             id="frequency_penalty down to -2",
         ),
         pytest.param({"frequency_penalty": 0}, Sampling(max_tokens=4096), id="frequency_penalty 0 is the default"),
         pytest.param(
             {"presence_penalty": 2},
-            Sampling(max_tokens=4096, knobs=(("presence_penalty", 2.0),)),
+            Sampling(max_tokens=4096, parameters=(("presence_penalty", 2.0),)),
             id="presence_penalty up to 2",
         ),
         pytest.param({"presence_penalty": 0}, Sampling(max_tokens=4096), id="presence_penalty 0 is the default"),

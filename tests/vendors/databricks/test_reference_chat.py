@@ -51,16 +51,16 @@ REQUEST: dict[str, Cases] = {
         ({"stream": "yes"}, refused("field 'stream' expects input with json type 'boolean'")),
     ],
     "chat request.temperature": [
-        ({"temperature": 0.5, "max_tokens": 1}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0.5, "max_tokens": 1}, {"call.request.sampling.parameters": (("temperature", 0.5),)}),
         ({"temperature": 0, "max_tokens": 1}, {"call.request.sampling.greedy": True}),
         ({"temperature": 2.01}, refused("temperature must be in [0, 2]")),
     ],
     "chat request.top_p": [
-        ({"top_p": 0.5, "max_tokens": 1}, {"call.request.sampling.knobs": (("top_p", 0.5),)}),
+        ({"top_p": 0.5, "max_tokens": 1}, {"call.request.sampling.parameters": (("top_p", 0.5),)}),
         ({"top_p": 0}, refused("top_p must be in (0, 1]")),
     ],
     "chat request.top_k": [
-        ({"top_k": 5, "max_tokens": 1}, {"call.request.sampling.knobs": (("top_k", 5),)}),
+        ({"top_k": 5, "max_tokens": 1}, {"call.request.sampling.parameters": (("top_k", 5),)}),
         ({"top_k": 1, "max_tokens": 1}, {"call.request.sampling.greedy": True}),
         ({"top_k": 0}, refused("top_k must be greater than 0")),
     ],

@@ -40,11 +40,11 @@ REQUEST: dict[str, Cases] = {
         ({"max_output_tokens": 0}, refused("max_output_tokens must be greater than 0")),
     ],
     "responses request.temperature": [
-        ({"temperature": 0.5}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0.5}, {"call.request.sampling.parameters": (("temperature", 0.5),)}),
         ({"temperature": 2.1}, refused("temperature must be in [0, 2]")),
     ],
     "responses request.top_p": [
-        ({"top_p": 0.5}, {"call.request.sampling.knobs": (("top_p", 0.5),)}),
+        ({"top_p": 0.5}, {"call.request.sampling.parameters": (("top_p", 0.5),)}),
         ({"top_p": 0}, refused("top_p must be in (0, 1]")),
     ],
     "responses request.stream": [

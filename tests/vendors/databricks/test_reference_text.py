@@ -39,16 +39,16 @@ COMPLETIONS: dict[str, Cases] = {
         ({"stream": 1}, refused("field 'stream'")),
     ],
     "completion request.temperature": [
-        ({"temperature": 0.5}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0.5}, {"call.request.sampling.parameters": (("temperature", 0.5),)}),
         ({"temperature": 0}, {"call.request.sampling.greedy": True}),
         ({"temperature": 2.1}, refused("temperature must be in [0, 2]")),
     ],
     "completion request.top_p": [
-        ({"top_p": 0.5}, {"call.request.sampling.knobs": (("top_p", 0.5),)}),
+        ({"top_p": 0.5}, {"call.request.sampling.parameters": (("top_p", 0.5),)}),
         ({"top_p": 0}, refused("top_p must be in (0, 1]")),
     ],
     "completion request.top_k": [
-        ({"top_k": 5}, {"call.request.sampling.knobs": (("top_k", 5),)}),
+        ({"top_k": 5}, {"call.request.sampling.parameters": (("top_k", 5),)}),
         ({"top_k": 1}, {"call.request.sampling.greedy": True}),
         ({"top_k": 0}, refused("top_k must be greater than 0")),
     ],

@@ -33,8 +33,8 @@ def test_greedy_ignores_seed(fields: JSON) -> None:
 
 
 def test_sampling_parameters_vary_text() -> None:
-    knobs: JSON = [{}, {"seed": 1}, {"temperature": 0.5}, {"top_p": 0.5}, {"top_k": 5}]
-    texts = {chat(**fields).body["choices"][0]["message"]["content"] for fields in knobs}
+    parameters: JSON = [{}, {"seed": 1}, {"temperature": 0.5}, {"top_p": 0.5}, {"top_k": 5}]
+    texts = {chat(**fields).body["choices"][0]["message"]["content"] for fields in parameters}
     assert len(texts) == 5
 
 

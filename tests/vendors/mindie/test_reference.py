@@ -41,10 +41,10 @@ def parts(*given: JSON) -> JSON:
     return {"inputs": [{"type": "text", "text": PROMPT}, *given]}
 
 
-def knobs(**values: JSON) -> Mapping[str, object]:
+def parameters(**values: JSON) -> Mapping[str, object]:
     """Return the expected sampling of a request with these parameters."""
     unset = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "repetition_penalty": 1.0}
-    return {"call.request.sampling.knobs": tuple((unset | values).items())}
+    return {"call.request.sampling.parameters": tuple((unset | values).items())}
 
 
 REQUEST: dict[str, Cases] = {
@@ -109,7 +109,7 @@ REQUEST: dict[str, Cases] = {
         (ask({"max_new_tokens": 0}), refused("Parameter max_new_tokens must be in (0,2147483647], got 0.")),
     ],
     "request.repetition_penalty": [
-        (ask({"do_sample": True, "repetition_penalty": 1.1}), knobs(repetition_penalty=1.1)),
+        (ask({"do_sample": True, "repetition_penalty": 1.1}), parameters(repetition_penalty=1.1)),
         (
             ask({"repetition_penalty": 0}),
             refused("Parameter 'repetition_penalty' must be in (0.0, 3.40282e+38]"),
@@ -124,15 +124,15 @@ REQUEST: dict[str, Cases] = {
         (ask({"seed": 0}), refused("seed must be in (0, 18446744073709551615], got 0.")),
     ],
     "request.temperature": [
-        (ask({"temperature": 0.7}), knobs(temperature=0.7)),
+        (ask({"temperature": 0.7}), parameters(temperature=0.7)),
         (ask({"temperature": 1e-6}), refused("Parameter temperature must be in (0.0,3.40282e+38], got 1e-06.")),
     ],
     "request.top_k": [
-        (ask({"top_k": 5}), knobs(top_k=5)),
+        (ask({"top_k": 5}), parameters(top_k=5)),
         (ask({"top_k": 0}), refused("Parameter top_k must be in -1 || (0,2147483647], got 0")),
     ],
     "request.top_p": [
-        (ask({"top_p": 0.5}), knobs(top_p=0.5)),
+        (ask({"top_p": 0.5}), parameters(top_p=0.5)),
         (ask({"top_p": 1.0}), refused("Parameter top_p must be in (0.0,1.0], got 1.0.")),
     ],
     "request.truncate": [
@@ -140,11 +140,11 @@ REQUEST: dict[str, Cases] = {
         (ask({"truncate": 0}), refused("truncate must be in (0,2147483647], got 0.")),
     ],
     "request.typical_p": [
-        (ask({"typical_p": 0.5}), knobs()),
+        (ask({"typical_p": 0.5}), parameters()),
         (ask({"typical_p": 1.1}), refused("Parameter typical_p must be in (0.0,1.0], got 1.1.")),
     ],
     "request.watermark": [
-        (ask({"watermark": True}), knobs()),
+        (ask({"watermark": True}), parameters()),
         (ask({"watermark": 1}), refused("watermark must be boolean type.")),
     ],
     "request.stop": [

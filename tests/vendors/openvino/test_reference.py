@@ -42,13 +42,13 @@ def unread(reason: str) -> Mapping[str, object]:
     return {"status": 412, "error": Piece(reason)}
 
 
-def knobs(*pairs: tuple[str, float]) -> Mapping[str, object]:
+def parameters(*pairs: tuple[str, float]) -> Mapping[str, object]:
     """Return the expected sampling of a request with these fields at the default temperature."""
-    return {"call.request.sampling.knobs": (("temperature", 1.0), *pairs)}
+    return {"call.request.sampling.parameters": (("temperature", 1.0), *pairs)}
 
 
 def beams(*pairs: tuple[str, float]) -> Mapping[str, object]:
-    return {"call.request.sampling.knobs": (("best_of", 3), *pairs)}
+    return {"call.request.sampling.parameters": (("best_of", 3), *pairs)}
 
 
 DRAFT: JSON = {"model": "draft"}
@@ -148,29 +148,29 @@ REQUEST: dict[str, Cases] = {
         ({"length_penalty": "x"}, refused("length_penalty is not a valid number")),
     ],
     "chat request.temperature": [
-        ({"temperature": 0.5}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0.5}, {"call.request.sampling.parameters": (("temperature", 0.5),)}),
         ({"temperature": 0}, {"call.request.sampling.greedy": True}),
         ({"temperature": 2.1}, refused("temperature out of range(0.0, 2.0)")),
     ],
     "chat request.top_p": [
-        ({"top_p": 0.5}, knobs(("top_p", 0.5))),
+        ({"top_p": 0.5}, parameters(("top_p", 0.5))),
         ({"top_p": 1.1}, refused("top_p out of range(0.0, 1.0)")),
     ],
     "chat request.top_k": [
-        ({"top_k": 5}, knobs(("top_k", 5))),
-        ({"top_k": -1}, knobs()),
+        ({"top_k": 5}, parameters(("top_k", 5))),
+        ({"top_k": -1}, parameters()),
         ({"top_k": 1.0}, refused("top_k is not an integer")),
     ],
     "chat request.repetition_penalty": [
-        ({"repetition_penalty": 1.2}, knobs(("repetition_penalty", 1.2))),
+        ({"repetition_penalty": 1.2}, parameters(("repetition_penalty", 1.2))),
         ({"repetition_penalty": "x"}, refused("repetition_penalty is not a valid number")),
     ],
     "chat request.frequency_penalty": [
-        ({"frequency_penalty": -2}, knobs(("frequency_penalty", -2.0))),
+        ({"frequency_penalty": -2}, parameters(("frequency_penalty", -2.0))),
         ({"frequency_penalty": 2.01}, refused("frequency_penalty out of range(-2.0, 2.0)")),
     ],
     "chat request.presence_penalty": [
-        ({"presence_penalty": 0.5}, knobs(("presence_penalty", 0.5))),
+        ({"presence_penalty": 0.5}, parameters(("presence_penalty", 0.5))),
         ({"presence_penalty": -3}, refused("presence_penalty out of range(-2.0, 2.0)")),
     ],
     "chat request.seed": [

@@ -73,7 +73,7 @@ def test_top_k_defaults_to_40_since_2026_2() -> None:
     for profile, top_k in (("2026.2", 40), ("2026.1", -1)):
         for checks in (True, False):
             sampling = make_server(profile, full_checks=checks).sampling(top_k=top_k)
-            assert "top_k" not in dict(sampling.knobs)
+            assert "top_k" not in dict(sampling.parameters)
 
 
 def test_message_texts_are_joined_since_2026_2() -> None:

@@ -106,7 +106,7 @@ def test_sampling_defaults_by_release(release: str, seed: int | None, temperatur
     sampling = make_server(release).sampling()
     assert sampling.seed == seed
     assert sampling.greedy is (temperature == 0)
-    assert ("temperature", temperature) in sampling.knobs or temperature == 0
+    assert ("temperature", temperature) in sampling.parameters or temperature == 0
 
 
 def test_top_k_40_is_default_in_2026_3() -> None:

@@ -66,7 +66,7 @@ def test_only_max_tokens_and_seed_are_used() -> None:
     call = accept("/vertex", {"instances": [{**TEXT, "parameters": parameters}]})
     assert isinstance(call.request, CompletionRequest)
     sampling = call.request.sampling
-    assert (sampling.max_tokens, sampling.seed, sampling.stop, sampling.knobs) == (7, 3, (), ())
+    assert (sampling.max_tokens, sampling.seed, sampling.stop, sampling.parameters) == (7, 3, (), ())
 
 
 def test_instances_are_converted_before_any_runs() -> None:

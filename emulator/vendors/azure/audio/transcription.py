@@ -132,7 +132,7 @@ def _build_call(
         sampling=Sampling(
             max_tokens=max(_TOKENS_PER_SECOND, int(seconds * _TOKENS_PER_SECOND)),
             seed=0,
-            knobs=(("file", digest), ("temperature", wire.temperature or 0)),
+            parameters=(("file", digest), ("temperature", wire.temperature or 0)),
             logprobs=0 if wants.include else None,
         ),
     )

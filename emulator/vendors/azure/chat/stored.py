@@ -124,12 +124,8 @@ def delete_stored(request: Request, service: AzureService) -> Change:
 
 def _validate_place(request: Request, service: AzureService) -> None:
     """Raise on a deployment's own path and on Model Inference, which accept only POST."""
-    surface = classify_url(request)
-    if (
-        surface.kind not in RESPONSES
-        and "completion" not in request.params
-        and surface.has_route(request, INFERENCE, ())
-    ):
+    url = classify_url(request)
+    if url.kind not in RESPONSES and "completion" not in request.params and url.has_route(request, INFERENCE, ()):
         raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": "POST"})
     validate_place(request, service)
 

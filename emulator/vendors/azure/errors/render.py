@@ -100,9 +100,9 @@ def _render_failed(fields: ErrorFields, request: Request, service: AzureService)
 
 def _build_fields(error: EmulatedError, request: Request, service: AzureService) -> ErrorFields:
     """Return the fields of an error, with the profile of the model if the request names one."""
-    surface = classify_url(request)
-    settings = surface.settings(service.settings)
-    named = look_up(service, surface.deployment) if surface.deployment else find_named(request, service)
+    url = classify_url(request)
+    settings = url.settings(service.settings)
+    named = look_up(service, url.deployment) if url.deployment else find_named(request, service)
     if named is None or settings.profile not in ("foundry", "aoai"):
         return build_fields(error, request, hsts=settings.hsts)
     profile = service.profiles[named.name][settings.profile]
@@ -111,8 +111,8 @@ def _build_fields(error: EmulatedError, request: Request, service: AzureService)
 
 
 def _find_format(request: Request, service: AzureService) -> str:
-    surface = classify_url(request)
-    return "anthropic" if surface.kind == "anthropic" else surface.settings(service.settings).shape
+    url = classify_url(request)
+    return "anthropic" if url.kind == "anthropic" else url.settings(service.settings).shape
 
 
 def _format_error(fields: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:

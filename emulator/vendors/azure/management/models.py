@@ -18,16 +18,14 @@ _CREATED = 1715367049  # Unix seconds; no source has the release dates
 
 def list_models(request: Request, service: AzureService) -> Response:
     """``GET /openai/v1/models`` and ``GET /openai/models``."""
-    surface, _ = validate_place(request, service)
-    models = [
-        _build_model(found, surface, service) for found in service.deployments.values() if found.state != "retired"
-    ]
+    url, _ = validate_place(request, service)
+    models = [_build_model(found, url, service) for found in service.deployments.values() if found.state != "retired"]
     return answer_json({"data": models, "object": "list"}, request, service)
 
 
 def retrieve_model(request: Request, service: AzureService) -> Response:
     """``GET /openai/v1/models/{model}`` and ``GET /openai/models/{model}``."""
-    surface, _ = validate_place(request, service)
+    url, _ = validate_place(request, service)
     name = request.params["model"]
     found = look_up(service, name)
     if found is None or found.state == "retired":
@@ -35,10 +33,10 @@ def retrieve_model(request: Request, service: AzureService) -> Response:
         raise EmulatedError(
             ErrorKind.INVALID_REQUEST, text, param="model", status=404, details={"openai_code": "model_not_found"}
         )
-    return answer_json(_build_model(found, surface, service), request, service)
+    return answer_json(_build_model(found, url, service), request, service)
 
 
-def _build_model(deployment: Deployment, surface: UrlKind, service: AzureService) -> Object:
+def _build_model(deployment: Deployment, url: UrlKind, service: AzureService) -> Object:
     traits = service.profiles[deployment.name][service.settings.profile].traits
     capabilities: JSON = {
         "fine_tune": False,
@@ -47,7 +45,7 @@ def _build_model(deployment: Deployment, surface: UrlKind, service: AzureService
         "chat_completion": deployment.task == "chat",
         "embeddings": deployment.task == "embeddings",
     }
-    if surface.kind == "v1":
+    if url.kind == "v1":
         owner = str(traits.get("provider", ""))
         return {"id": deployment.name, "object": "model", "created": _CREATED, "owned_by": owner}
     return {

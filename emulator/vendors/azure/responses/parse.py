@@ -219,10 +219,12 @@ def _limit(wire: ResponseRequest, parsed: ParsedRequest, prompt_tokens: int) -> 
 
 def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: list[str]) -> Sampling:
     values: list[tuple[str, JSON]] = [("temperature", wire.temperature), ("top_p", wire.top_p)]
-    knobs = tuple([knob for knob in values if knob[1] not in (None, 1) and knob[0] not in without_effect])
+    parameters = tuple(
+        [parameter for parameter in values if parameter[1] not in (None, 1) and parameter[0] not in without_effect]
+    )
     top = find_top_logprobs(wire.top_logprobs, wire.include or ())
     greedy = wire.temperature == 0 and "temperature" not in without_effect
-    return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
+    return Sampling(max_tokens=limit, greedy=greedy, parameters=() if greedy else parameters, logprobs=top)
 
 
 def _build_options(

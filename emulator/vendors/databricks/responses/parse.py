@@ -294,11 +294,11 @@ def _build_call(parsed: ParsedRequest, chat_request: ChatRequest) -> InferenceCa
 
 def _parse_sampling(parsed: ParsedRequest, limit: int | None) -> Sampling:
     temperature, top_p = as_number(parsed.get("temperature", 1)), as_number(parsed.get("top_p", 1))
-    knobs = (("temperature", float(temperature)), ("top_p", float(top_p)))
+    parameters = (("temperature", float(temperature)), ("top_p", float(top_p)))
     return Sampling(
         max_tokens=limit,
         greedy=temperature == 0,
-        knobs=tuple([knob for knob in knobs if knob[1] != 1.0]),
+        parameters=tuple([parameter for parameter in parameters if parameter[1] != 1.0]),
         logprobs=find_top_logprobs(parsed.get_integer("top_logprobs"), parsed.get_array("include")),
     )
 

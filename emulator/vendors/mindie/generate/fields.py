@@ -144,7 +144,7 @@ def build_sampling(
         max_tokens=max_tokens,
         greedy=not sample or top_k == 1,
         seed=parameters.seed,
-        knobs=(
+        parameters=(
             ("temperature", 1.0 if temperature is None else float(temperature)),
             ("top_k", top_k),
             ("top_p", top_p or 1.0),

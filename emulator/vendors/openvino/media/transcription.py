@@ -132,7 +132,7 @@ def _build_request(form: Form, sound: bytes, seconds: float, name: str) -> Compl
     max_tokens = max(_TOKENS_PER_SECOND, int(seconds * _TOKENS_PER_SECOND))
     digest = hashlib.sha256(sound + name.encode()).hexdigest()
     return CompletionRequest(
-        prompts=(filename,), sampling=Sampling(max_tokens=max_tokens, seed=0, knobs=(("file", digest),))
+        prompts=(filename,), sampling=Sampling(max_tokens=max_tokens, seed=0, parameters=(("file", digest),))
     )
 
 
