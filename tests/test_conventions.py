@@ -72,6 +72,43 @@ def test_find_stale_names_finds_renamed_module() -> None:
     assert find_stale_names(text) == ["world.py", "pour_out"]
 
 
+_LISTED = re.compile(r"^(?:Fields|Args):\n((?:    .*(?:\n|$))+)", re.MULTILINE)
+_ENTRY = re.compile(r"^    ([a-z_][\w, ]*): ", re.MULTILINE)
+
+
+def find_unknown_entries(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """Names under ``Fields`` or ``Args`` of a docstring that the class or function does not have."""
+    parts = "".join(_LISTED.findall(ast.get_docstring(node) or ""))
+    if not parts:
+        return []
+    own = {
+        name
+        for inner in ast.walk(node)
+        for name in (getattr(inner, kind, None) for kind in ("arg", "attr", "id", "name"))
+    }
+    names = [name for entry in _ENTRY.findall(parts) for name in entry.split(", ")]
+    return [name for name in names if name not in own and f"_{name}" not in own]
+
+
+def test_docstrings_list_fields_that_exist() -> None:
+    unknown = [
+        f"{name}:{node.lineno} {entry}"
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, _DEFINITION)
+        for entry in find_unknown_entries(node)
+    ]
+    assert not unknown, "\n".join(unknown)
+
+
+def test_find_unknown_entries_finds_renamed_field() -> None:
+    (node,) = ast.parse(
+        'class Codec:\n    """Codec.\n\n    Fields:\n        items: a.\n        old: b.\n    """\n    items: int'
+    ).body
+    assert isinstance(node, ast.ClassDef)
+    assert find_unknown_entries(node) == ["old"]
+
+
 @pytest.mark.parametrize(("word", "most"), [("Any", MOST_ANY), ("cast", MOST_CASTS)])
 def test_any_and_cast_uses_are_limited(word: str, most: int) -> None:
     uses = [
