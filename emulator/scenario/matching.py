@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import chain
 
 from pydantic import BaseModel
 
@@ -139,7 +140,7 @@ class _Compiled:
 
     Fields:
         position: in the scenario, from 0.
-        filed: the matcher by which :class:`_Candidates` find the rule; ``None`` if all are costly.
+        filed: matchers that :class:`_Candidates` find the rule by: one holds if the rule does; empty if all are costly.
         rest: the other matchers of fields that are not in the index.
         count_key: returns the key of the rule's counter; ``None`` if the rule needs no ordinal.
         times: keys of ``times`` with their tests, in order.
@@ -149,7 +150,7 @@ class _Compiled:
     position: int
     rule: Rule
     checks: tuple[Matcher, ...]
-    filed: Matcher | None
+    filed: tuple[Matcher, ...]
     rest: tuple[Matcher, ...]
     count_key: Callable[[RequestAttributes], bytes] | None
     times: tuple[tuple[str, TimeTest], ...]
@@ -182,18 +183,17 @@ class _Candidates:
         self._always: list[_Compiled] = []
         facets: dict[Extract, _Facet] = {}
         for compiled in rules:
-            filed = compiled.filed
-            if filed is None:
+            if not compiled.filed:
                 self._always.append(compiled)
                 if not (compiled.rest or compiled.times):
                     break  # it takes every call
-                continue
-            _, exact, tests = facets.setdefault(filed.extract, (filed.extract, {}, []))
-            names = _list_exact(filed)
-            if not names:
-                tests.append((filed.test, compiled))
-            for name in names:
-                exact.setdefault(name, []).append(compiled)
+            for check in compiled.filed:
+                _, exact, tests = facets.setdefault(check.extract, (check.extract, {}, []))
+                names = _list_exact(check)
+                if not names:
+                    tests.append((check.test, compiled))
+                for name in names:
+                    exact.setdefault(name, []).append(compiled)
         self._facets = tuple(facets.values())
 
     def find_holding(self, attributes: RequestAttributes) -> Iterator[_Compiled]:
@@ -210,7 +210,7 @@ class _Candidates:
                 yield compiled
 
     def _find(self, attributes: RequestAttributes, read: dict[Extract, JSON | Absent]) -> Sequence[_Compiled]:
-        """Return the rules of which the matcher that they are filed by holds, in order."""
+        """Return the rules of which a matcher that they are filed by holds, in order."""
         found: list[_Compiled] = []
         for extract, exact, tests in self._facets:
             value = read[extract] = extract(attributes)
@@ -322,8 +322,7 @@ def find_nearest(verdicts: Iterable[RuleResult]) -> RuleResult | None:
 def _compile(position: int, rule: Rule, key: bytes, *, by_hash: bool) -> _Compiled:
     checks = compile_when(rule.when)
     rest = [check for check in checks if check.name not in _ADDRESS]
-    cheap = [check for check in rest if _is_cheap(check)]
-    filed = next(filter(_list_exact, cheap), cheap[0] if cheap else None)
+    filed = _choose_filed(rest)
     counts = rule.sequence is not None or (rule.times is not None and rule.times.counts)
     draw = partial(draw_uniform, key, rule.name) if rule.times and rule.times.probability is not None else None
     return _Compiled(
@@ -331,7 +330,7 @@ def _compile(position: int, rule: Rule, key: bytes, *, by_hash: bool) -> _Compil
         rule=rule,
         checks=checks,
         filed=filed,
-        rest=tuple(check for check in rest if check is not filed),
+        rest=tuple(check for check in rest if check not in filed),
         count_key=_compile_count_key(rule) if counts else None,
         times=tuple(_compile_times(rule, draw, key, by_hash=by_hash)),
         draw=draw,
@@ -340,6 +339,15 @@ def _compile(position: int, rule: Rule, key: bytes, *, by_hash: bool) -> _Compil
 
 def _position(compiled: _Compiled) -> int:
     return compiled.position
+
+
+def _choose_filed(checks: Iterable[Matcher]) -> tuple[Matcher, ...]:
+    """Return cheap matchers of which one holds if all the checks do: a check, or one of each part of an ``any``."""
+    cheap = [check for check in checks if _is_cheap(check)]
+    if cheap:
+        return (next(filter(_list_exact, cheap), cheap[0]),)
+    parts = [[*map(_choose_filed, check.parts)] for check in checks if check.name == "any"]
+    return next((tuple(chain.from_iterable(filed)) for filed in parts if all(filed)), ())
 
 
 def _is_cheap(check: Matcher) -> bool:

@@ -81,6 +81,7 @@ class Regex:
         steps: cost of compiling, and worst-case cost of searching one character; a step takes 10 bytes of memory.
         pattern: as in the scenario file.
         words: texts of which the expression wants one, if it is no more than that; ``folds``: in lower case.
+        needed: texts of which a match in ASCII contains one, in lower case; empty if unknown.
     """
 
     steps: int
@@ -88,6 +89,7 @@ class Regex:
     _compiled: re2._Regexp[bytes]
     words: tuple[str, ...] = ()
     folds: bool = False
+    needed: tuple[str, ...] = ()
     _known: dict[tuple[int, int], bool] = field(default_factory=dict)
     _cut: list[int] = field(default_factory=list)
 
@@ -122,13 +124,19 @@ class Regex:
         return text[:most]
 
     def _find(self, text: str) -> bool:
-        if self.words and text.isascii():  # 0.4 us; RE2 takes 9 us by its Python interface
-            text = text.lower() if self.folds else text
-            for word in self.words:  # noqa: SIM110  # a generator costs three times as much
-                if word in text:
-                    return True
-            return False
+        if text.isascii():  # 0.4 us; RE2 takes 9 us by its Python interface
+            if self.words:
+                return _has_one(text.lower() if self.folds else text, self.words)
+            if self.needed and not _has_one(text.lower(), self.needed):
+                return False
         return self._compiled.search(text.encode("utf-8", "surrogatepass")) is not None
+
+
+def _has_one(text: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # noqa: SIM110  # a generator costs three times as much
+        if word in text:
+            return True
+    return False
 
 
 @cache
@@ -251,7 +259,16 @@ def _compile(pattern: str, ignore_case: bool) -> Regex:
     classes = translated.count("\\p") + translated.count("\\P")
     steps = len(translated) + classes * _CLASS_STEPS + compiled.programsize
     words, folds = _list_words(pattern, ignore_case)
-    return Regex(steps, pattern, compiled, words, folds)
+    return Regex(steps, pattern, compiled, words, folds, () if words else _list_needed(translated, ignore_case))
+
+
+def _list_needed(translated: str, ignore_case: bool) -> tuple[str, ...]:
+    from emulator.scenario import regex_syntax  # few scenarios need it
+
+    try:
+        return regex_syntax.list_needed(regex_syntax.parse(translated, ignore_case=ignore_case))
+    except (regex_syntax.error, RecursionError):  # RE2 allows more memory and nested groups
+        return ()
 
 
 def _list_words(pattern: str, ignore_case: bool) -> tuple[tuple[str, ...], bool]:

@@ -1,7 +1,7 @@
-"""Parse regular expressions in RE2's syntax, for ``automaton.py`` to search with.
+"""Parse regular expressions in RE2's syntax: for the words that a match contains, and for ``automaton.py`` to search.
 
-Both modules are needed where google-re2 is not installed: it comes with the extra ``speed``, and has no wheels for
-musl. Source: google/re2, doc/syntax.txt.
+The latter is needed where google-re2 is not installed: it comes with the extra ``speed``, and has no wheels for musl.
+Source: google/re2, doc/syntax.txt.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, groupby
 from typing import Literal
 
 _LAST = 0x10FFFF
+_MAX_OPTIONS = 8  # of a choice that are looked for one by one
 _MAX_REPEAT = 1_000  # of nested repeats multiplied, as in RE2
 _MAX_SIZE = 170_000  # instructions, as RE2 counts them in its default memory of 2 MiB
 _WEIGHTS = {"L": 1_100, "N": 230, "M": 300, "P": 150, "S": 200, "Z": 10, "C": 30}  # instructions of RE2 for a category
@@ -452,3 +454,32 @@ def parse(pattern: str, *, ignore_case: bool) -> ExpressionNode:
         error: it is invalid or too large.
     """
     return _Parser(pattern, frozenset("i" if ignore_case else "")).parse()
+
+
+def list_needed(node: ExpressionNode) -> tuple[str, ...]:
+    """Return texts of which every match within ASCII contains one, in lower case; empty if there are none."""
+    match node.kind:
+        case "set":
+            return (_read_char(node),) if _read_char(node) else ()
+        case "sequence":
+            runs = groupby(node.parts, lambda part: bool(_read_char(part)))
+            found = [
+                needed
+                for is_text, parts in runs
+                for needed in ([("".join(map(_read_char, parts)),)] if is_text else map(list_needed, parts))
+            ]
+            return max(found, key=lambda needed: min(map(len, needed), default=0), default=())
+        case "choice":
+            options = [*map(list_needed, node.parts)]
+            return tuple(chain.from_iterable(options)) if all(options) and len(options) <= _MAX_OPTIONS else ()
+        case "repeat" | "group":
+            return list_needed(node.parts[0]) if node.kind == "group" or node.low else ()
+    return ()
+
+
+def _read_char(node: ExpressionNode) -> str:
+    """Return the only ASCII character that matches but for its case, in lower case, or an empty text."""
+    chars = node.chars
+    if node.kind != "set" or chars is None or not _is_one(chars) or chars.ranges[0][0] > 0x7F:
+        return ""
+    return chr(chars.ranges[0][0]).lower()

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.scenario import automaton
+from emulator.scenario.regex_syntax import list_needed, parse
 
 re2 = pytest.importorskip("re2")
 ROOT = Path(__file__).parents[2]
@@ -91,6 +92,31 @@ def test_results_equal_those_of_re2(pattern: str, texts: list[str], ignore_case:
     if not explain(re2, pattern, ignore_case):
         found = [find(automaton, pattern, text, ignore_case) for text in texts]
         assert found == [find(re2, pattern, text, ignore_case) for text in texts]
+
+
+@settings(max_examples=150)
+@given(pattern=PATTERNS, texts=st.lists(TEXTS, min_size=1, max_size=4), ignore_case=st.booleans())
+def test_every_match_has_a_needed_text(pattern: str, texts: list[str], ignore_case: bool) -> None:
+    if not explain(re2, pattern, ignore_case):
+        needed = list_needed(parse(pattern, ignore_case=ignore_case))
+        for text in texts:
+            if needed and text.isascii() and find(re2, pattern, text, ignore_case):
+                assert any(word in text.lower() for word in needed)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "needed"),
+    [
+        pytest.param(r"(?i)\bCard\s+number\b", ("number",), id="the longest of several"),
+        pytest.param(r"\b(refund|invoice)s?\b", ("refund", "invoice"), id="options"),
+        pytest.param(r"(a|b*)c?(?P<n>de){2}", ("de",), id="repeats"),
+        pytest.param(r"a|\d", (), id="an option without any"),
+        pytest.param("|".join("abcdefghi"), (), id="many options"),
+        pytest.param("\u212a", (), id="a letter beyond ASCII that a search without case finds in it"),
+    ],
+)
+def test_needed_texts_are_found(pattern: str, needed: tuple[str, ...]) -> None:
+    assert list_needed(parse(pattern, ignore_case=False)) == needed
 
 
 @pytest.mark.parametrize(
