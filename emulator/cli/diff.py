@@ -31,7 +31,7 @@ from emulator.serve.in_process import start_here
 from emulator.vendors import VENDORS
 
 _CANNOT = 2
-_PATIENCE = 30.0  # seconds for one response of the emulator
+_TIMEOUT = 30.0  # seconds for one response of the emulator
 _KEY = ("Authorization", "Bearer emulator-key"), ("api-key", "emulator-key")
 
 
@@ -110,7 +110,7 @@ async def _send(client: aiohttp.ClientSession, url: str, exchange: Exchange) -> 
         for name, value in exchange.request_headers
         if name.lower() not in ("authorization", "api-key") and not name.lower().startswith("x-emulator-")
     )
-    timeout = aiohttp.ClientTimeout(total=_PATIENCE)
+    timeout = aiohttp.ClientTimeout(total=_TIMEOUT)
     try:
         async with client.request(
             exchange.method,

@@ -17,7 +17,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from emulator.core.errors import ProblemError
 
-_OURS = ("same-origin", "none")  # Sec-Fetch-Site of the console, and of a URL typed by the user
+_OWN_SITES = ("same-origin", "none")  # Sec-Fetch-Site of the console, and of a URL typed by the user
 _NO_HOST = re.compile(r"[\s/?#@\\]")  # characters that a host and port never have
 _PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -60,7 +60,7 @@ class ControlAuth:
         if not all(_is_same(origin, headers.get("Host", "")) for origin in origins):
             raise _forbidden(f"A page of {', '.join(origins)} may not steer it; --allow-host lets pages of a host in.")
         sites = headers.getall("Sec-Fetch-Site", ())
-        if not all(site in _OURS for site in sites):
+        if not all(site in _OWN_SITES for site in sites):
             raise _forbidden("A page of another origin may not steer it.")
 
     def check_caller(self, headers: Headers, remote: str | None) -> None:

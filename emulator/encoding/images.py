@@ -89,7 +89,11 @@ def draw_webp(key: bytes, width: int, height: int) -> bytes:
     return b"RIFF" + struct.pack("<I", 4 + len(chunk)) + b"WEBP" + chunk
 
 
-PAINTERS: Mapping[str, Callable[[bytes, int, int], bytes]] = {"png": draw_png, "jpeg": draw_jpeg, "webp": draw_webp}
+IMAGE_ENCODERS: Mapping[str, Callable[[bytes, int, int], bytes]] = {
+    "png": draw_png,
+    "jpeg": draw_jpeg,
+    "webp": draw_webp,
+}
 
 
 def measure_picture(data: bytes) -> tuple[int, int] | None:

@@ -125,7 +125,7 @@ class FurtherPieces:
         end: the id after the last that a piece can have.
 
     Fields:
-        room: number of ids for them.
+        free_ids: number of ids for them.
     """
 
     def __init__(self, limits: Mapping[str, int], taken: Iterable[int], end: int) -> None:
@@ -139,7 +139,7 @@ class FurtherPieces:
         self._obstacles = used[bisect_right(used, self._first) :]
         self._before = [id - number for number, id in enumerate(self._obstacles)]
         self._end = end
-        self.room = end - self._first - bisect_left(self._obstacles, end)
+        self.free_ids = end - self._first - bisect_left(self._obstacles, end)
 
     def measure(self, start: str) -> int:
         """Return the length of the longest piece of any family that begins as a text does, in its first characters."""

@@ -110,14 +110,14 @@ class GeneratedText:
     """Text of passages in order, cut at a number of tokens; ``ended``: it ends with a whole sentence.
 
     Tokens and ids are joined on first access, because most responses need the text only.
-    ``eos``, if set, is appended to them. ``unsaid``: number of tokens cut off the last passage.
+    ``eos``, if set, is appended to them. ``cut_off``: number of tokens cut off the last passage.
     """
 
-    __slots__ = ("_passages", "_quoted", "_tokens", "_unsaid", "count", "ended", "eos")
+    __slots__ = ("_cut_off", "_passages", "_quoted", "_tokens", "count", "ended", "eos")
 
-    def __init__(self, passages: Sequence[Passage], count: int, ended: bool, unsaid: int = 0) -> None:
+    def __init__(self, passages: Sequence[Passage], count: int, ended: bool, cut_off: int = 0) -> None:
         self._passages = passages
-        self._unsaid = unsaid
+        self._cut_off = cut_off
         self._tokens: Tokens | None = None
         self._quoted: Sequence[bytes] | None = None
         self.count = count
@@ -147,10 +147,10 @@ class GeneratedText:
     @property
     def text(self) -> str:
         text = "".join([passage[2] for passage in self._passages])
-        if not self._unsaid:
+        if not self._cut_off:
             return text
         _, _, last, count, ends, _ = self._passages[-1]
-        return text[: len(text) - len(last) + ends[count - self._unsaid]]
+        return text[: len(text) - len(last) + ends[count - self._cut_off]]
 
 
 def generate_text(

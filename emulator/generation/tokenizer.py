@@ -165,9 +165,9 @@ class ProfileTokenizer:
         return dict(zip(self._ids.values(), self._ids, strict=True))
 
     @property
-    def room(self) -> int:
+    def free_ids(self) -> int:
         """The number of ids that further pieces can have."""
-        return self._further.room if self._further else 0
+        return self._further.free_ids if self._further else 0
 
     def encode(self, text: str) -> list[int]:
         return list(chain.from_iterable(map(self._ids_of, self.split(text))))

@@ -177,9 +177,9 @@ def _find_reserved(limit: Limit, catalogue: KnownModels | None) -> int:
 
 
 _DOUBLE = re.compile(r"\{\{[^{}\n]*\}\}")
-_TALKING = ("chat", "completions")
-_SAYING = (*_TALKING, "transcription")  # tasks with a text in their answer
-_STREAMING = (*_SAYING, "speech")
+_GENERATIVE = ("chat", "completions")
+_WITH_TEXT = (*_GENERATIVE, "transcription")  # tasks with a text in their answer
+_STREAMING = (*_WITH_TEXT, "speech")
 
 
 def find_odd_outcomes(scenario: Scenario, catalogue: KnownModels | None) -> Iterator[Finding]:
@@ -274,12 +274,12 @@ def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each kind of reply that is set, and the tasks that support it."""
     for name in ("text", "file", "chunks"):
         if name in reply.model_fields_set:
-            yield name, _SAYING
+            yield name, _WITH_TEXT
             break
     if reply.has_json:
-        yield "json", _TALKING
+        yield "json", _GENERATIVE
     if reply.refusal is not None:
-        yield "refusal", _TALKING
+        yield "refusal", _GENERATIVE
     for name, task in _ABLE:
         if name in reply.model_fields_set:
             yield name, (task,)

@@ -87,7 +87,7 @@ FRAMING = frozenset(
 """Headers that frame a response or its connection; a scenario cannot set them."""
 
 
-_OURS = "x-emulator-"
+_OWN = "x-emulator-"
 _MAX_FAULTS = 32  # each processes the whole response
 
 
@@ -95,8 +95,8 @@ def _check_name(name: str) -> str:
     text = ""
     if name.lower() in FRAMING:
         text = f"{name} says where the answer ends, which is not for a header to set; see the faults truncate and hang"
-    elif name.lower().startswith(_OURS):
-        text = f"{name} is what the emulator itself says of an answer; choose a name that does not begin with {_OURS}"
+    elif name.lower().startswith(_OWN):
+        text = f"{name} is what the emulator itself says of an answer; choose a name that does not begin with {_OWN}"
     if text:
         raise PydanticCustomError("key", "{text}", {"text": text})
     return name

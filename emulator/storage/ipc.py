@@ -25,7 +25,7 @@ from emulator.storage.memory import MemoryState
 __all__ = ["HUB", "hub_folder", "open_hub", "serve_hub"]
 
 _MAX_JOURNAL_BYTES = 64 * 1024**2  # of all sessions
-_BIRTH = "hub"
+_STORE_ID = "hub"
 
 
 class InMemoryBus:
@@ -36,7 +36,7 @@ class InMemoryBus:
 
     def __init__(self) -> None:
         self._number = 0
-        self._worlds: dict[str, ClusterSnapshot] = {}
+        self._snapshots: dict[str, ClusterSnapshot] = {}
         self._inboxes: dict[str, asyncio.Queue[tuple[int, JSON]]] = {}
         self._replies: dict[int, dict[str, JSON]] = {}
         self._replied = asyncio.Condition()
@@ -46,7 +46,7 @@ class InMemoryBus:
 
     def join(self, replica: str) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self._inboxes[replica] = asyncio.Queue()
-        return _BIRTH, self._worlds
+        return _STORE_ID, self._snapshots
 
     async def leave(self, replica: str) -> None:
         """Remove a replica, and stop waiting for its replies."""
@@ -62,14 +62,14 @@ class InMemoryBus:
         return PendingChange(self._number, frozenset(self._inboxes))
 
     def change(self, session: str, change: JSON, document: JSON, before: int) -> PendingChange | None:
-        known = self._worlds.get(session)
+        known = self._snapshots.get(session)
         if (0 if known is None else known.version) != before:
             return None
         posted = self.post(change)
         if document is None:
-            self._worlds.pop(session, None)
+            self._snapshots.pop(session, None)
         else:
-            self._worlds[session] = ClusterSnapshot(posted.number, document)
+            self._snapshots[session] = ClusterSnapshot(posted.number, document)
         return posted
 
     async def receive(self, replica: str) -> tuple[int, JSON]:
@@ -197,8 +197,8 @@ class _WorkerConnection:
         match verb, takes:
             case "enter", [name]:
                 self._name = as_text(name)
-                birth, snapshots = self._bus.join(self._name)
-                return [birth, {session: [one.version, one.document] for session, one in snapshots.items()}]
+                store_id, snapshots = self._bus.join(self._name)
+                return [store_id, {session: [one.version, one.document] for session, one in snapshots.items()}]
             case "append" | "read" | "clear", _:
                 return self._run_journal_verb(verb, takes)
         return await self._pass_on(verb, takes)
@@ -294,10 +294,10 @@ class IpcBus:
         return time.time()
 
     async def join(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
-        birth, worlds = as_array(await self._ask("enter", self._name))
-        pairs = {session: as_array(pair) for session, pair in as_object(worlds).items()}
-        return as_text(birth), {
-            session: ClusterSnapshot(as_integer(at), world) for session, (at, world) in pairs.items()
+        store_id, snapshots = as_array(await self._ask("enter", self._name))
+        pairs = {session: as_array(pair) for session, pair in as_object(snapshots).items()}
+        return as_text(store_id), {
+            session: ClusterSnapshot(as_integer(at), document) for session, (at, document) in pairs.items()
         }
 
     async def post(self, change: JSON) -> PendingChange:

@@ -173,18 +173,18 @@ def _find_role(item: Object) -> str:
 
 def _find_needs(calls: Sequence[RequestDetail]) -> list[Sequence[RequestDetail]]:
     """Return for each call the earlier calls that it needs, as their answers gave ids that it sends."""
-    givers: dict[str, int] = {}
+    sources: dict[str, int] = {}
     needs: list[set[int]] = []
     for index, call in enumerate(calls):
-        said = set(_WORD.findall(_write(call)))
-        found = {givers[word] for word in said & givers.keys()}
+        words = set(_WORD.findall(_write(call)))
+        found = {sources[word] for word in words & sources.keys()}
         body = call.request.body
         if isinstance(body, dict) and body.get("previous_response_id") and not found:
             found = {at for at in range(index) if calls[at].path == call.path}  # streams: no ids of theirs are kept
         needs.append(found.union(*(needs[at] for at in found)))
         for word in _list_words(call.response.body):
-            if _is_id(word) and word not in said:
-                givers.setdefault(word, index)
+            if _is_id(word) and word not in words:
+                sources.setdefault(word, index)
     return [[calls[at] for at in sorted(found)] for found in needs]
 
 

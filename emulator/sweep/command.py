@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import IO
 
-_SAID = 4000  # bytes kept of what a command prints last
+_MAX_OUTPUT = 4000  # bytes kept of what a command prints last
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +93,5 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def _read(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _SAID))
+    file.seek(max(0, size - _MAX_OUTPUT))
     return file.read().decode(errors="replace").replace("\r\n", "\n")

@@ -16,7 +16,7 @@ from emulator.control.models import RequestDetail
 from emulator.core.json import JSON, parse_json
 from emulator.sweep.calls import CallClass, read_body
 
-_PATIENCE = 60.0  # real seconds; no answer waits, as the clock is instant and faults that hang are not sent
+_TIMEOUT = 60.0  # real seconds; no answer waits, as the clock is instant and faults that hang are not sent
 _OWN = frozenset({"content-length", "connection", "host", "transfer-encoding", "accept-encoding"})
 _CHUNK = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r\n")
 
@@ -76,7 +76,7 @@ def _send(client: EmulatorClient, call: RequestDetail, ids: dict[str, str]) -> A
     head = [f"{call.method} {url.path}{path}{query} HTTP/1.1", f"Host: {url.netloc}", "Connection: close"]
     head.append(f"Content-Length: {len(data)}")
     found, reset = bytearray(), False
-    with socket.create_connection((url.hostname or "", url.port or 80), timeout=_PATIENCE) as connection:
+    with socket.create_connection((url.hostname or "", url.port or 80), timeout=_TIMEOUT) as connection:
         connection.sendall("\r\n".join([*head, *lines, "", ""]).encode() + data)
         try:
             while piece := connection.recv(65536):

@@ -23,7 +23,7 @@ from emulator.sweep.probe import Answer, send_again
 from emulator.sweep.swept_tests import VARIABLE, FinishedTest, SweptRun, read_tests, renumber
 
 _MIN_HANG = 5.0  # real seconds
-_PATIENCE = 10  # times the fault-free run
+_TIMEOUT_FACTOR = 10  # times the fault-free run
 _MAX_BASELINE = 600.0  # real seconds of the fault-free run
 _DRAWN = re.compile(r"0x[0-9a-fA-F]+|[0-9a-f]{8,}|\d+(\.\d+)?")
 NO_FAULT = "no fault"
@@ -177,7 +177,7 @@ class Sweep:
         for cell in plan.unchanged:
             scenario = cell.write_scenario(baseline.document)
             self._add(cell, Row(*cell.key, SURVIVED, scenario, (), (NO_FAULT,), test=cell.call.test))
-        limit = self._options.hang_after or max(_MIN_HANG, _PATIENCE * baseline.base.seconds)
+        limit = self._options.hang_after or max(_MIN_HANG, _TIMEOUT_FACTOR * baseline.base.seconds)
         self._infer(baseline, plan)
         while todo := self._find_todo(plan):
             most = self._options.max_runs

@@ -23,10 +23,10 @@ def _judge_incomplete(history: CallHistory, expected: Expectations) -> Finding:
     left: dict[str, list[Call]] = defaultdict(list)
     for call in cut:
         left[call.content.text.strip()].append(call)
-    finder, wholes = _TextFinder(left), _WholeTexts(history)
+    finder, whole_texts = _TextFinder(left), _WholeTexts(history)
     found = []
     for later in history.calls:
-        for text in finder.find_repeated(later, wholes):
+        for text in finder.find_repeated(later, whole_texts):
             guilty = [call for call in left[text] if _can_repeat(later, call)]
             left[text] = [call for call in left[text] if call not in guilty]
             found += [_breach_of_cut(call, later) for call in guilty]
@@ -68,12 +68,12 @@ class _TextFinder:
         for text in texts:
             self._by_head[text[:_SHORT]].append(text)
 
-    def find_repeated(self, later: Call, wholes: _WholeTexts) -> Iterator[str]:
+    def find_repeated(self, later: Call, whole_texts: _WholeTexts) -> Iterator[str]:
         """Yield each text that a prompt repeats, other than inside a whole answer that begins alike."""
         for said in _list_texts(later.content.body):
             for text in self._find(said):
                 rest = said
-                for whole in wholes.find(text, later.start):
+                for whole in whole_texts.find(text, later.start):
                     rest = rest.replace(whole, "")
                 if rest.strip() == text or (len(text) >= _SHORT and text in rest):
                     yield text

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from emulator.encoding.images import PAINTERS, draw_jpeg, draw_webp
+from emulator.encoding.images import IMAGE_ENCODERS, draw_jpeg, draw_webp
 
 SIZES = [(1, 1), (7, 3), (1024, 1536)]
 
@@ -33,7 +33,7 @@ def test_webp(size: tuple[int, int]) -> None:
     assert (head & 0xFF, (head >> 8 & 0x3FFF) + 1, (head >> 22 & 0x3FFF) + 1) == (0x2F, *size)
 
 
-@pytest.mark.parametrize("form", sorted(PAINTERS))
+@pytest.mark.parametrize("form", sorted(IMAGE_ENCODERS))
 def test_same_key_draws_same_image(form: str) -> None:
-    draw = PAINTERS[form]
+    draw = IMAGE_ENCODERS[form]
     assert draw(b"key", 8, 8) == draw(b"key", 8, 8) != draw(b"other", 8, 8)

@@ -146,7 +146,7 @@ class Fit:
 
     def _fits(self, limits: Mapping[str, int]) -> bool:
         count = sum(limit for name, limit in limits.items() if not name.startswith(COMMON))
-        return count <= ProfileTokenizer(PROFILES[self._profile], limits).room
+        return count <= ProfileTokenizer(PROFILES[self._profile], limits).free_ids
 
     def _find_least(self, name: str) -> int:
         """Return the least limit: the characters of answers, which come first, are one token."""

@@ -34,7 +34,7 @@ _RANKS = (2, 3, 4, 5, 6, 8)
 _FEW_ROUNDS, _MANY_ROUNDS = 25, 60
 _MISSED = 3e-4  # by which a cosine may be missed
 _FAR = 0.02  # a cosine that is missed by as much after many rounds will not be met
-_PATIENCE, _PROGRESS = 10, 0.8  # rounds after which at most this share of the squares of what is missed is left
+_CHECKED_ROUNDS, _PROGRESS = 10, 0.8  # rounds after which at most this share of the squares of what is missed is left
 _FLOORS = ((1e-3, 100), (1e-5, 400))  # least eigenvalue aimed at, for how many rounds: well inside is found sooner
 
 
@@ -231,7 +231,7 @@ class _Search:
         for number in range(rounds):
             if misses.largest < _MISSED and _holds(misses.found, self.relations):
                 return misses, True
-            if number % _PATIENCE == 0:
+            if number % _CHECKED_ROUNDS == 0:
                 if misses.total > before * _PROGRESS:
                     break
                 before = misses.total

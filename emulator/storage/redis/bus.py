@@ -55,11 +55,11 @@ class RedisBus:
 
     async def join(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self.missed = False
-        birth, *pairs = await self._run(
+        store_id, *pairs = await self._run(
             "enter", self._owner, str(int(LEASE * 1000)), "1" if again else "0", os.urandom(8).hex()
         )
-        worlds = zip(pairs[::2], map(_split, pairs[1::2]), strict=True)
-        return birth, {session: ClusterSnapshot(version, parse_json(text)) for session, (version, text) in worlds}
+        snapshots = zip(pairs[::2], map(_split, pairs[1::2]), strict=True)
+        return store_id, {session: ClusterSnapshot(version, parse_json(text)) for session, (version, text) in snapshots}
 
     async def post(self, change: JSON) -> PendingChange:
         number, *owners = await self._post(dump_text(change), "", "", _UNCHANGED)

@@ -20,7 +20,7 @@ class StreamOptions(WireModel):
     include_obfuscation: bool | None = None
 
 
-OF_ENGINES = frozenset({"ignore_eos", "top_k", "min_p", "repetition_penalty", "min_tokens", "safe_prompt"})
+ENGINE_PARAMETERS = frozenset({"ignore_eos", "top_k", "min_p", "repetition_penalty", "min_tokens", "safe_prompt"})
 """Parameters of models that run in an inference engine of their own; Azure OpenAI rejects them as unknown."""
 
 

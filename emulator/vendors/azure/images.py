@@ -20,7 +20,7 @@ from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import derive_key, draw_integer, draw_uuid
 from emulator.core.text import parse_integer
 from emulator.core.vendor import InferenceCall
-from emulator.encoding.images import PAINTERS, draw_png
+from emulator.encoding.images import IMAGE_ENCODERS, draw_png
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
 from emulator.vendors.azure.chat.shapes import HARMS, UNSEEN
@@ -193,7 +193,7 @@ class ImageCodec:
         return b"event: %b\n" % name.encode() + encode_event(event)
 
     def _draw(self, plan: Plan, number: int) -> str:
-        return b64encode(PAINTERS[self._format](derive_key(plan.key, "picture", number), *self.size)).decode()
+        return b64encode(IMAGE_ENCODERS[self._format](derive_key(plan.key, "picture", number), *self.size)).decode()
 
     @property
     def _format(self) -> str:

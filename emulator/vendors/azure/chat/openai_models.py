@@ -47,7 +47,7 @@ from emulator.vendors.azure.chat.models import (
 )
 from emulator.vendors.azure.decoder import Integer, WireModel
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extra_parameters import OF_ENGINES, StrictChatExtras, Verbosity
+from emulator.vendors.azure.extra_parameters import ENGINE_PARAMETERS, StrictChatExtras, Verbosity
 
 _ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
 _MAX_STOPS = 4
@@ -175,7 +175,7 @@ class OpenAIChatExtras(StrictChatExtras):
 
 
 NO_OPENAI_EXTRAS = OpenAIChatExtras()
-NATIVE = frozenset(OpenAIChatExtras.model_fields) - OF_ENGINES - {"best_of"}
+NATIVE = frozenset(OpenAIChatExtras.model_fields) - ENGINE_PARAMETERS - {"best_of"}
 """Fields beyond Model Inference that Azure OpenAI accepts."""
 
 

@@ -13,7 +13,7 @@ from emulator.core.json import JSON
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 
 LEVELS = ("CAN_VIEW", "CAN_QUERY", "CAN_MANAGE")
-WHO = ("user_name", "group_name", "service_principal_name")
+GRANTEES = ("user_name", "group_name", "service_principal_name")
 _ALL_USERS = ("users", "account users")
 
 

@@ -14,7 +14,7 @@ from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import invalid
 from emulator.vendors.databricks.management.lookup import Documents, list_all
-from emulator.vendors.databricks.management.permission_levels import LEVELS, WHO, validate_access
+from emulator.vendors.databricks.management.permission_levels import GRANTEES, LEVELS, validate_access
 from emulator.vendors.databricks.management.shapes import load_stored
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
@@ -72,7 +72,7 @@ def _parse_grants(listed: JSON) -> tuple[Object, ...]:
         raise invalid("'access_control_list' must be a list.", "access_control_list")
     grants = tuple(grant for grant in listed if isinstance(grant, dict))
     for grant in grants:
-        if not any(grant.get(who) for who in WHO):
+        if not any(grant.get(who) for who in GRANTEES):
             raise invalid("A user, a group or a service principal is required.", "access_control_list")
         level = grant.get("permission_level")
         if level is None:
@@ -84,7 +84,7 @@ def _parse_grants(listed: JSON) -> tuple[Object, ...]:
 
 
 def _group_grants(grants: tuple[Object, ...]) -> Grants:
-    return {"/".join(str(grant.get(who, "")) for who in WHO): grant for grant in grants}
+    return {"/".join(str(grant.get(who, "")) for who in GRANTEES): grant for grant in grants}
 
 
 def _build_access(stored: StoredEndpoint) -> Object:
@@ -98,7 +98,7 @@ def _build_access(stored: StoredEndpoint) -> Object:
 
 
 def _build_grant(grant: Mapping[str, JSON]) -> Object:
-    who: Object = {name: grant[name] for name in WHO if grant.get(name)}
+    who: Object = {name: grant[name] for name in GRANTEES if grant.get(name)}
     return {**who, "all_permissions": [{"permission_level": grant["permission_level"], "inherited": False}]}
 
 
