@@ -22,16 +22,22 @@ from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.header_overrides import HeaderOverrideError
 from emulator.scenario.load import load_paths
 from emulator.scenario.matching import RuleResult
+from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.serve.application import create_application
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
+_CREDENTIALS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 _EXAMPLE = '{"vendor": "tgi", "path": "/v1/chat/completions", "body": {"model": "tgi", "messages": []}}'
 
 
 class ExplainRequest(BaseModel):
-    """Request file; a text body is sent as it is, any other as JSON."""
+    """Request file; a text body is sent as it is, any other as JSON.
+
+    A body without content type is JSON, and headers without credential get the first key of the scenario, as clients
+    send both by themselves.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,10 +47,14 @@ class ExplainRequest(BaseModel):
     headers: dict[str, str] = {}
     body: JSON = None
 
-    def to_wire(self) -> Request:
-        """Convert to a request on the vendor's own port."""
+    def to_wire(self, key: str) -> Request:
+        """Convert to a request on the vendor's own port; ``key`` is its credential if its headers have none."""
         url = urlsplit(self.path)
         headers = CIMultiDict(self.headers)
+        if self.body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        if not any(name in headers for name in _CREDENTIALS):
+            headers.update({"Authorization": f"Bearer {key}", "api-key": key})
         body = b"" if self.body is None else self.body.encode() if isinstance(self.body, str) else dump_json(self.body)
         query: dict[str, str] = {}
         for name, value in parse_qsl(url.query, keep_blank_values=True):
@@ -104,7 +114,12 @@ async def _try_out(
         hint = find_nearest_name(request.vendor, VENDOR_NAMES)
         reason = "is not served by this scenario" if request.vendor in VENDOR_NAMES else "is not a vendor"
         raise SettingsError(f"{request.vendor!r} {reason}" + (f"; did you mean {hint}?" if hint else ""))
-    return await app.try_out(request.to_wire())
+    return await app.try_out(request.to_wire(choose_key(loaded.scenario)))
+
+
+def choose_key(scenario: Scenario) -> str:
+    """Return the credential of a request that names none: the first key of the scenario, if it has keys."""
+    return scenario.keys[0].token if scenario.keys else "any"
 
 
 def _find_match(results: tuple[RuleResult, ...]) -> str | None:

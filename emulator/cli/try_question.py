@@ -10,6 +10,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from emulator.cli.explain import choose_key
 from emulator.cli.files import require_readable
 from emulator.control.models import RequestDetail
 from emulator.core.clock import Clock, InstantClock
@@ -29,7 +30,6 @@ from emulator.vendors import VENDORS
 
 AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
 
-_KEY = "any"
 _TIMEOUT = 60.0  # wall-clock seconds
 _GIVE_UP = 3600.0  # scenario seconds after which the client leaves a response that hangs for ever
 _WAITS = ("retry-after", "retry-after-ms")
@@ -90,8 +90,7 @@ def _ask(
     """Send the question to an emulator in this process."""
     name, path, asked = _choose(loaded.scenario, vendor, model)
     body = {"model": asked, "messages": [{"role": "user", "content": question}], "stream": stream}
-    keys = loaded.scenario.keys
-    key = keys[0].token if keys else _KEY
+    key = choose_key(loaded.scenario)
     headers = {"Authorization": f"Bearer {key}", "api-key": key, "Content-Type": "application/json"}
     prompt = replace(loaded, scenario=_end_hangs(loaded.scenario))
     clock = _PromptClock(make_clock(loaded.scenario.clock))

@@ -14,7 +14,7 @@ from weakref import WeakMethod
 from emulator.core.cancellation import CancellableResponse
 from emulator.core.clock import read_wall
 from emulator.core.compression import unpack
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, shorten
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import NOTHING, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
@@ -319,13 +319,21 @@ class VendorApp:
         return status, body
 
     async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
-        """Return the result of each rule, the kind of error and the hint for a request; nothing is sent or recorded."""
-        context = RequestContext(request, self._reader.find_target(request), self.emulator.clock.now())
+        """Return the result of each rule, the kind of error and its reason for a request; nothing is sent or recorded.
+
+        The reason of a refusal that no rule asks for is its hint, or else the vendor's words.
+        """
+        target = self._reader.find_target(request)
+        request.params = target.params
+        context = RequestContext(request, target, self.emulator.clock.now())
         try:
             await self._decide(context)
         except EmulatedError as error:
             context.error = error.kind
             self._decider.explain(error, context)
+            if not context.hint and (context.match is None or context.match.outcome.error is None):
+                words = self.vendor.render_error(error, context.request, self.service).body
+                context.hint = shorten(words.decode(errors="replace").strip())
         results = () if context.match is None else explain_rules(self.emulator, self.vendor.name, context)
         return results, context.error, context.hint
 

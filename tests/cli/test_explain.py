@@ -100,10 +100,69 @@ def test_explain_names_refusing_limit(
     assert json.loads(capsys.readouterr().out)["why"] == (says or None)
 
 
-def test_explain_reports_vendor_refusal_before_rules(
-    tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("request_text", "says"),
+    [
+        pytest.param(
+            '{"vendor": "databricks", "path": "/serving-endpoints/chat/completions", "body": {}}',
+            'invalid_parameter; {"error_code":"BAD_REQUEST","message":"Missing required parameter: \'model\'"}',
+            id="without hint: its words",
+        ),
+        pytest.param(
+            '{"vendor": "databricks", "path": "/serving-endpoints/chat/completions", "body": {"model": "x"}}',
+            "not_found; no deployment `x`; there are",
+            id="a hint",
+        ),
+        pytest.param(
+            '{"vendor": "tgi", "path": "/v1/chat/completions", "headers": {"content-type": "text/plain"}, "body": {}}',
+            "invalid_request; Expected request with `Content-Type: application/json`",
+            id="its own content type",
+        ),
+        pytest.param(
+            '{"vendor": "azure", "path": "/openai/v1/models", "headers": {"API-KEY": "other"}}',
+            "unauthenticated; ",
+            id="its own credential",
+        ),
+    ],
+)
+def test_explain_says_why_a_vendor_refuses_before_rules(
+    tmp_path: Path,
+    scenario: Callable[[str], str],
+    request_text: str,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     request = tmp_path / "request.json"
-    request.write_text('{"vendor": "databricks", "path": "/serving-endpoints/chat/completions", "body": {}}')
-    assert main(["explain", scenario("version: 1\nrules: [{name: a, pass: true}]\n"), str(request)]) == 0
-    assert capsys.readouterr().out == "No rules apply.\nIt is refused: unauthenticated.\n"
+    request.write_text(request_text)
+    path = scenario("version: 1\nkeys: [{token: k, principal: p}]\nrules: [{name: a, pass: true}]\n")
+    assert main(["explain", path, str(request)]) == 0
+    assert capsys.readouterr().out.startswith(f"No rules apply.\nIt is refused: {says}")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "path", "model"),
+    [
+        ("databricks", "/serving-endpoints/chat/completions", "databricks-meta-llama-3-3-70b-instruct"),
+        ("databricks", "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations", ""),
+        ("azure", "/openai/v1/chat/completions", "gpt-4o"),
+        ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", ""),
+        ("mindie", "/v1/chat/completions", "llama_65b"),
+        ("tgi", "/v1/chat/completions", "tgi"),
+        ("openvino", "/v3/chat/completions", "llama3"),
+    ],
+)
+@pytest.mark.parametrize("keys", ["", "keys: [{token: k, principal: p}]\n"], ids=["any key", "keys"])
+def test_explain_needs_no_headers(
+    tmp_path: Path,
+    scenario: Callable[[str], str],
+    vendor: str,
+    path: str,
+    model: str,
+    keys: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request = tmp_path / "request.json"
+    body = {"messages": [{"role": "user", "content": "Hi"}]} | ({"model": model} if model else {})
+    request.write_text(json.dumps({"vendor": vendor, "path": path, "body": body}))
+    assert main(["explain", scenario(f"version: 1\n{keys}rules: [{{name: a, pass: true}}]\n"), str(request)]) == 0
+    assert capsys.readouterr().out == "'a': matched.\n"
