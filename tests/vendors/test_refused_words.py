@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from emulator.core.json import dump_json
 from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.tools.fuzz.requests import list_seeds
@@ -45,12 +46,15 @@ async def test_refusals_have_no_words_of_python(vendor: str, start: Start) -> No
 
 def _list_bodies(vendor: str) -> Iterator[tuple[str, tuple[str, ...], bytes]]:
     """Yield each request with one member replaced; a member of a route is replaced in one seed alone."""
-    done = set()
+    done: set[tuple[str | int, ...]] = set()
     for method, target, headers, body in list_seeds(vendor):
         try:
             data = json.loads(body)
         except ValueError:
             continue
+        if (whole := (method, target)) not in done:
+            done.add(whole)
+            yield from ((f"{method} {target} HTTP/1.1", headers, dump_json(value)) for value in (*_VALUES, 1, "a", []))
         for path in _list_paths(data):
             place = (target.partition("?")[0], *[name if isinstance(name, str) else 0 for name in path])
             if place in done:

@@ -32,11 +32,13 @@ def compact(request: Request, service: AzureService) -> Response:
         EmulatedError: 400.
     """
     parsed = parse_request(request, service, "chat", RESPONSES, "responses")
-    found = OPENAI_SHAPES.find_misfit("compact", parsed.body)
-    if found is not None:
-        raise build_refusal(found)
-    given = {name: value for name, value in parsed.fields.items() if value is not None}
-    wire = validate(ResponseRequest, {"input": "", **given})
+    given = parsed.body
+    if isinstance(given, dict):
+        found = OPENAI_SHAPES.find_misfit("compact", given)
+        if found is not None:
+            raise build_refusal(found)
+        given = {"input": "", **{name: value for name, value in given.items() if value is not None}}
+    wire = validate(ResponseRequest, given)
     before = load_previous(wire, request).items
     items = [*before, *(list_items(wire.input) if wire.input else ())]
     if not items:
