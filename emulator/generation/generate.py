@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emulator.core.cache import lru
+from emulator.core.cache import BoundedCache, lru
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Segment, Tokens, Usage, undelayed
 from emulator.core.requests import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from emulator.core.plan import Vectors
 
 
+_LONG_PROSE, _MAX_PROSE = 128, 1024  # tokens of a cached text; a shorter one takes as long to find as to write
 _MAX_CACHED_ROLES = 8  # messages of a conversation with a role sequence that is worth caching
 
 
@@ -70,7 +71,7 @@ def generate(
     sampling = request.sampling
     if reply is None and isinstance(request, ChatRequest) and sampling.n == 1 and _is_uncut_prose(request):
         language = request.language or detect_language(request.prompt or "")
-        choice = _write_prose(_chat_key(request, deployment, seed), language, sampling, tokenizer, 0)
+        choice = _find_prose(_chat_key(request, deployment, seed), language, sampling, tokenizer, 0)
         return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
     if isinstance(request, ChatRequest):
         prompts = [(request.prompt or "", _chat_key(request, deployment, seed))]
@@ -167,7 +168,7 @@ def _write_choice(
     sampling = request.sampling
     limit = sampling.max_tokens
     if reply is None and _is_uncut_prose(request):
-        return _write_prose(key, detect_language(prompt), sampling, tokenizer, position)
+        return _find_prose(key, detect_language(prompt), sampling, tokenizer, position)
     parts = plan_parts(request, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
@@ -203,8 +204,33 @@ def _is_uncut_prose(request: ChatRequest | CompletionRequest) -> bool:
     return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(request)
 
 
+class _LongProse(BoundedCache[Hashable, Choice | None]):
+    """Cache of long prose, with the tokens and bytes that are made of it on first use; ``None``: seen once."""
+
+    max_entries = 256
+
+
+_long_prose = _LongProse()
+
+
+def _find_prose(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
+    """Return a choice of prose; equal to that of :func:`_write_choice`, without its parts.
+
+    Requests may differ and have the same long answer, as those that name another ``user``.
+    """
+    limit = sampling.max_tokens
+    if limit is not None and limit < _LONG_PROSE:
+        return _write_prose(key, language, sampling, tokenizer, position)
+    place = key, language, limit, sampling.ignore_eos, sampling.show_eos, tokenizer, position
+    choice = _long_prose.get(place)
+    if choice is None:
+        choice = _write_prose(key, language, sampling, tokenizer, position)
+        if choice.count <= _MAX_PROSE:
+            _long_prose.keep(place, choice if place in _long_prose else None)
+    return choice
+
+
 def _write_prose(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
-    """Generate a choice of prose; equal to that of :func:`_write_choice`, without its parts."""
     limit = sampling.max_tokens
     prose = generate_text(tokenizer, key, language, limit, sampling.ignore_eos)
     count = prose.count

@@ -5,7 +5,8 @@ from dataclasses import replace
 import jsonschema_rs
 import pytest
 
-from emulator.core.json import Object, as_object
+from emulator.core.cache import clear_all
+from emulator.core.json import Object, as_object, dump_string
 from emulator.core.plan import Choice
 from emulator.core.requests import (
     ChatRequest,
@@ -103,6 +104,32 @@ def test_show_eos_appends_counted_token() -> None:
     assert shown.ids == (*plain.ids, TOKENIZER.eos)
     assert shown.tokens[-1] == ""
     assert shown.segments[-1].end == len(shown.tokens)
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        pytest.param(Sampling(), id="its own end"),
+        pytest.param(Sampling(max_tokens=300, ignore_eos=True), id="a limit"),
+        pytest.param(Sampling(show_eos=True), id="a token for its end"),
+        pytest.param(Sampling(max_tokens=2000, ignore_eos=True), id="one that is not cached"),
+        pytest.param(Sampling(max_tokens=60), id="a short one"),
+    ],
+)
+def test_repeated_text_equals_first_one(sampling: Sampling) -> None:
+    """Whether it is new, seen once, or cached with what was made of it; other limits do not mix."""
+    clear_all()
+    alone = [first(sampled(sampling)) for _ in range(3)]
+    for other in (Sampling(), Sampling(show_eos=True), Sampling(max_tokens=200), replace(sampling, max_tokens=150)):
+        first(sampled(other))
+        first(sampled(other))
+    for choice in (*alone, first(sampled(sampling))):
+        assert (choice.tokens, choice.ids, choice.finish_reason) == (
+            alone[0].tokens,
+            alone[0].ids,
+            alone[0].finish_reason,
+        )
+        assert [*choice.sequence.quoted] == [*map(dump_string, choice.tokens)]
 
 
 @pytest.mark.parametrize(
