@@ -15,7 +15,7 @@ from emulator.core.units import parse_duration
 from emulator.journal.entry import JournalEntry
 from emulator.runtime.runtime import Runtime
 
-_MANY = 1000  # records; a larger journal is read again at most every _PAUSE
+_MAX_UNPAUSED = 1000  # records; a larger journal is read again at most every _PAUSE
 _PAUSE = 0.05  # real seconds
 
 
@@ -47,7 +47,7 @@ class Verification:
                 if self._settled(found, left):
                     break
                 await watcher.wait(left)
-                if len(entries) > _MANY:
+                if len(entries) > _MAX_UNPAUSED:
                     await asyncio.sleep(_PAUSE)
         if self._holds(found):
             ids = [entry.id for entry in found]

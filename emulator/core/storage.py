@@ -1,4 +1,7 @@
-"""Interface of the store for state that replicas share: counters, quotas and documents."""
+"""Interface of the store for state that replicas share: counters, quotas and documents.
+
+The package ``storage`` implements it, in memory, between workers and in Redis.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Draw small PNG, JPEG and WebP images from a key, for generated images, and read the size of image files."""
+"""Draw small PNG, JPEG and WebP images from a key, and read the size of image files.
+
+The image routes of Azure and OpenVINO answer with them.
+"""
 
 import struct
 import zlib

@@ -1,7 +1,8 @@
 """Convert Lark grammars, which constrain custom tools of OpenAI's API, to regular expressions.
 
-A recursive rule becomes its shortest text, so the expression is finite and matches a subset of the grammar's texts.
-Source: lark-parser/lark, ``docs/grammar.md`` and ``lark/grammars/common.lark``.
+Azure and Databricks generate the input of such a tool from the expression. A recursive rule becomes its shortest text,
+so the expression is finite and matches a subset of the grammar's texts. Source: lark-parser/lark, ``docs/grammar.md``
+and ``lark/grammars/common.lark``.
 """
 
 import re

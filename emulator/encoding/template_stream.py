@@ -1,8 +1,8 @@
 """Render streams whose events differ in one text, from a byte template and many events at once.
 
-Each event is ``before``, the text of its token as JSON, and ``after``, in an HTTP chunk of its own. Without delays a
-batch of events is joined in one pass and written at once; of texts that repeat, as those of cached content do, the
-pieces are cached.
+The chat streams of all vendors are rendered so. Each event is ``before``, the text of its token as JSON, and ``after``,
+in an HTTP chunk of its own. Without delays a batch of events is joined in one pass and written at once; of texts that
+repeat, as those of cached content do, the pieces are cached.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ _CAPACITY = frozenset(
 )
 _MAX_SHOWN = 200  # characters of a header in an explanation
 _MAX_DOCUMENTS = 1000  # of a vendor in a session
-_FEW_TOKENS = 256  # rendered on the event loop, with however many alternatives
+_MAX_INLINE_TOKENS = 256  # rendered on the event loop, with however many alternatives
 _FORWARDED = Response(502)  # in place of the response that the service gives
 _MAX_INLINE_PIECES = 1024  # pieces times faults; above that faults are applied in the worker thread
 _WAITS = ("retry-after", "retry-after-ms")
@@ -390,7 +390,7 @@ async def _render(call: InferenceCall, plan: Plan, request: Request) -> Response
     codec = call.codec
     if call.stream:
         return codec.stream(plan, request)
-    if plan.vectors is None and plan.usage.completion_tokens <= _FEW_TOKENS and not call.is_cpu_heavy:
+    if plan.vectors is None and plan.usage.completion_tokens <= _MAX_INLINE_TOKENS and not call.is_cpu_heavy:
         return codec.render(plan, request)
     vector = 0 if plan.vectors is None or not len(plan.vectors) else len(plan.vectors[0])
     if call.is_cpu_heavy or is_slow(call.request, call.deployment, vector):

@@ -92,7 +92,7 @@ class Suggestions:
         return f"{_join(map(self._where, vendors))} {'has' if len(vendors) == 1 else 'have'} it"
 
     def _where(self, vendor: str) -> str:
-        """``databricks (port 4011)``."""
+        """Return a vendor with its port: ``databricks (port 4011)``."""
         port = self._urls.get(vendor, "").rpartition(":")[2]
         return f"{vendor} (port {port})" if port else vendor
 
@@ -129,7 +129,7 @@ def _compute_wait(charge: Charge, balance: Balance) -> float | None:
 
 
 def describe_limit(charge: Charge, balance: Balance) -> str:
-    """``limits[0] refuses: 400 output tokens asked, 60 of 4000 left, enough in 12.5 s``."""
+    """Return the reason: ``limits[0] refuses: 400 output tokens asked, 60 of 4000 left, enough in 12.5 s``."""
     quota = charge.quota
     unit = quota.unit.replace("concurrency", "calls").replace("_", " ")
     unit = unit.removesuffix("s") if charge.cost == 1 else unit
@@ -177,6 +177,6 @@ def _truncate(name: str) -> str:
 
 
 def _join(parts: Iterable[str]) -> str:
-    """``a, b and c``."""
+    """Join names as a list in prose: ``a, b and c``."""
     *before, last = parts
     return f"{', '.join(before)} and {last}" if before else last

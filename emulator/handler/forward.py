@@ -114,10 +114,10 @@ class _JournalObserver:
         self._body = bytearray()
 
     def on_request(self, data: bytes) -> None:
-        """The record has the request."""
+        """Do nothing: the call record has the request."""
 
     def on_sent(self, time: float) -> None:
-        """The record has its own times."""
+        """Do nothing: the call record has times of its own."""
 
     def on_head(self, head: ResponseStart, offset: float) -> None:
         self._head = head

@@ -111,7 +111,7 @@ def _has_override_headers(headers: Mapping[str, str]) -> bool:
 
 
 def _split_path(path: str) -> tuple[str, str, str]:
-    """``/_s/a/v1/models`` → ``/_s/a``, ``a``, ``/v1/models``."""
+    """Split the session off a path: ``/_s/a/v1/models`` → ``/_s/a``, ``a``, ``/v1/models``."""
     found = _PATH.match(path)
     if found is None:
         return "", "", path
@@ -134,7 +134,7 @@ def _split_keys(headers: Mapping[str, str], keys: Keys, session_name: str) -> tu
 
 
 def _split_credential(value: str, keys: Collection[str]) -> tuple[str, str]:
-    """``Bearer dapi~a`` → ``a``, ``Bearer dapi``; of basic credentials the password."""
+    """Split the session off a credential: ``Bearer dapi~a`` → ``a``, ``Bearer dapi``; of a basic one, the password."""
     scheme, space, token = value.rpartition(" ")
     if scheme.strip().lower() != "basic":
         session, rest = _split_key(token, keys)

@@ -1,4 +1,7 @@
-"""Result of an import: recorded calls, rules, and the list of what cannot be carried over."""
+"""Result of an import: recorded calls, rules, and the list of what cannot be carried over.
+
+The converters of this package return it, and ``emulator import`` writes and reports it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ class ImportResult:
     """Content of imported files.
 
     Fields:
-        exchanges: recorded calls; ``urls``: of each, in a HAR file. ``rules``: of a scenario.
+        exchanges: recorded calls.
+        urls: URL of each call of a HAR file.
+        rules: rules of a scenario.
         lost: file, place and reason of what cannot be carried over.
     """
 

@@ -1,4 +1,4 @@
-"""Prometheus metrics of the emulator (``/_emulator/metrics``) in text format 0.0.4, and merging those of replicas."""
+"""Render the emulator's metrics (``/_emulator/metrics``) in Prometheus' text format 0.0.4; merge those of replicas."""
 
 from __future__ import annotations
 

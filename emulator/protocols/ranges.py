@@ -1,4 +1,7 @@
-"""``Range``: the bounds of a numeric request field, and the error outside of them; a row of a vendor's table."""
+"""``Range``: the bounds of a numeric request field, and the error outside of them; a row of a vendor's table.
+
+MindIE, OpenVINO and TGI have such tables.
+"""
 
 from math import inf, nextafter
 from typing import NamedTuple

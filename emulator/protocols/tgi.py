@@ -1,4 +1,7 @@
-"""Parts of the wire format of Hugging Face text-generation-inference that TGI and MindIE share."""
+"""Parts that the vendors TGI and MindIE share: finish reasons, counts, seeds, tokens, the served model.
+
+MindIE has routes modelled on those of Hugging Face text-generation-inference (TGI).
+"""
 
 from collections.abc import Sequence
 

@@ -190,4 +190,4 @@ class LocalWriters:
         return self._files.pop(number).finish(exchange)
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: these files need no process that would have to end."""

@@ -1,4 +1,7 @@
-"""Models of the conditions in ``when``, which select the requests of a rule."""
+"""Models of the conditions in ``when``, which select the requests of a rule.
+
+A rule has them, and so has a request that a test expects (``/_emulator/verify``).
+"""
 
 from __future__ import annotations
 

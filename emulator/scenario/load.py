@@ -1,4 +1,7 @@
-"""Load scenarios: from files, folders, text or the package; report every mistake with file, line and column."""
+"""Load scenarios: from files, folders, text or the package; report every mistake with file, line and column.
+
+The server and all commands that take a scenario load it here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Match requests against rules, first match wins, and explain why a rule does not match."""
+"""Match requests against rules, first match wins, and explain why a rule does not match.
+
+The handler matches requests so; the journal and ``emulator explain`` show the explanations.
+"""
 
 from __future__ import annotations
 

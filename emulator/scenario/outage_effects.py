@@ -1,4 +1,8 @@
-"""Effects of outages that no rule can express: quotas come back slowly, deployments are retired."""
+"""Effects of outages that no rule can express: quotas come back slowly, deployments are retired.
+
+``handler/planning.py`` reads the missing share of quotas and the headers that announce a retirement;
+``runtime/services.py`` removes a retired deployment from its vendor.
+"""
 
 from __future__ import annotations
 

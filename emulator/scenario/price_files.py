@@ -1,4 +1,7 @@
-"""Insert the prices of the file that ``prices`` of a scenario names; a mistake if the file cannot be read."""
+"""Insert the prices of the file that ``prices`` of a scenario names; a mistake if the file cannot be read.
+
+Both the server's loader and the client, which sends a scenario, insert them.
+"""
 
 from __future__ import annotations
 

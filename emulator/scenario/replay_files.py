@@ -1,4 +1,7 @@
-"""Read the exchanges that a scenario replays from their folder (``replay.from``)."""
+"""Read the exchanges that a scenario replays from their folder (``replay.from``).
+
+Both the server's loader and the client, which sends a scenario, read them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Read and join scenario files as JSON values with source positions."""
+"""Read and join scenario files as JSON values with source positions.
+
+``scenario/load.py`` loads the server's scenarios so, and ``client/scenario.py`` those that a test sends.
+"""
 
 from __future__ import annotations
 

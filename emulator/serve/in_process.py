@@ -1,4 +1,7 @@
-"""Run an emulator in the current process, on a thread of its own and on free ports."""
+"""Run an emulator in the current process, on a thread of its own and on free ports.
+
+Users' tests, the pytest plugin, ``emulator try`` and ``emulator diff`` run one so.
+"""
 
 from __future__ import annotations
 

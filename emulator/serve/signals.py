@@ -1,4 +1,7 @@
-"""Handle stop signals of a server process, and raise its limit on open files."""
+"""Handle stop signals of a server process, and raise its limit on open files.
+
+Every program that serves uses it: ``emulator serve``, its workers and ``emulator record``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from types import FrameType
 
 log = logging.getLogger("emulator")
 _MAX_FILES = 2**20
-_FEW_FILES = 1024  # fewer than any Linux gives; macOS begins with 256
+_MIN_FILES = 1024  # fewer than any Linux gives; macOS begins with 256
 
 
 def allow_connections() -> None:
@@ -54,7 +57,7 @@ def warn_of_few_files() -> None:
     except ImportError:
         return
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < _FEW_FILES:
+    if soft != resource.RLIM_INFINITY and soft < _MIN_FILES:
         log.warning("the system allows %d open files, one per connection; raise them with: ulimit -n %d", soft, 10_240)
 
 

@@ -1,4 +1,7 @@
-"""Run the test command of a sweep once for each cell, in a session of its own, and classify the outcomes."""
+"""Run the test command of a sweep once for each cell, in a session of its own, and classify the outcomes.
+
+A cell is a class of calls, a fault and its position; ``cells.py`` lists them. ``cli/sweep.py`` runs the sweep.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,10 @@ class SweepOptions:
     """How to run the command.
 
     Fields:
-        vendors: whose variables the command has; of those that several share, the last one's.
+        vendors: the command has the environment variables of their clients; of a shared one, the last vendor's.
         hang_after: seconds; ``None``: by the fault-free run.
         full: run every cell, at every token.
-        shard: which part of how many.
+        shard: number of this part of the sweep, from 1, and how many parts there are.
         base: scenario files that all runs have.
     """
 
@@ -63,7 +66,10 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the command; ``broken``: sentences by rule; ``tests``: those that had a session of their own."""
+    """One run of the command.
+
+    ``broken``: sentence of the breach by name of the rule. ``tests``: tests that had a session of their own.
+    """
 
     ended: CommandResult
     seconds: float

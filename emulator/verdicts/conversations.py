@@ -13,7 +13,7 @@ from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, Ver
 _ERROR = re.compile(r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable", re.IGNORECASE)
 _SLACK = 0.01  # seconds
 _SHORT = 16  # characters; a shorter text counts only as a message of its own
-_FEW = 64  # beginnings; of more it is faster to look up each part of a prompt
+_MAX_SCANNED = 64  # beginnings; of more it is faster to look up each part of a prompt
 
 
 def _judge_incomplete(history: CallHistory, expected: Expectations) -> Finding:
@@ -80,7 +80,7 @@ class _TextFinder:
 
     def _find(self, said: str) -> list[str]:
         found = self._by_head.get(said.strip(), ()) if len(said.strip()) < _SHORT else ()
-        if len(self._by_head) <= _FEW:
+        if len(self._by_head) <= _MAX_SCANNED:
             heads = [head for head in self._by_head if head in said]
         else:
             heads = [*{said[at : at + _SHORT] for at in range(len(said) - _SHORT + 1)} & self._by_head.keys()]

@@ -34,9 +34,15 @@ class Expectations:
 
     Fields:
         early: share of a wait by which a client may come early, as it draws its waits and takes time itself.
-        growth: least ratio of a wait to the one before.
+        growth: minimum ratio of a wait to the one before.
+        attempts: maximum of one request.
+        retries_after_delivery: a client may repeat a request of which it has a part of the answer.
+        deadline: after so long a client leaves a call.
+        hedges: maximum of equal calls at once.
+        closes_within: maximum duration of a stream after the client has made its next call.
+        concurrency: maximum of calls at once; ``None``: not judged.
+        reuses_connections: whether a client reuses connections is judged.
         ignored: names of rules that are not applied.
-        concurrency, reuses_connections: not judged unless set.
     """
 
     early: float = 0.1

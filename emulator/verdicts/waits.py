@@ -13,8 +13,8 @@ from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, Ver
 _SHORTEST = 0.01  # seconds; shorter waits are none, and their ratio says nothing
 _TOGETHER = 0.25  # seconds between the first and the last refusal of callers refused together
 _CLOSE = 0.1  # part of a wait, if that is longer
-_LEAST_CALLERS = 3
-_MOST = 0.75  # share of the callers refused together
+_MIN_CALLERS = 3
+_QUORUM = 0.75  # share of the callers refused together
 _JITTER = 0.25  # part of a wait that is left to chance, where it is little; openai's clients draw from 75 to 100 %
 _CHANCE = 0.001  # of callers with so much jitter that are taken for callers without
 _EQUAL = 0.05  # part of a wait; waits that differ by less are equal, however many there are
@@ -111,13 +111,13 @@ def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry, int]]:
 
 def _judge_jitter(history: CallHistory, expected: Expectations) -> Finding:
     retries = sorted(history.retries, key=lambda retry: retry.before.end)
-    groups = [group for group in _group(retries) if len(group) >= _LEAST_CALLERS]
+    groups = [group for group in _group(retries) if len(group) >= _MIN_CALLERS]
     if not groups:
         return Unjudged("no three callers were refused together and came back")
     found = []
     for group in groups:
         waits = sorted(retry.waited for retry in group)
-        quorum = max(_LEAST_CALLERS, ceil(_MOST * len(waits)))
+        quorum = max(_MIN_CALLERS, ceil(_QUORUM * len(waits)))
         for at_once in range(len(waits), quorum - 1, -max(1, (len(waits) - quorum) // _TRIES)):
             spread = min(last - first for first, last in zip(waits, waits[at_once - 1 :], strict=False))
             if spread <= _find_width(len(waits), at_once, waits[len(waits) // 2]):

@@ -1,4 +1,7 @@
-"""Mask and digest credentials before they are stored or shown."""
+"""Mask and digest credentials before they are stored or shown.
+
+The journal and recordings keep them so, and the control API shows those of the scenario masked.
+"""
 
 from __future__ import annotations
 

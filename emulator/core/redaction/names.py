@@ -1,4 +1,7 @@
-"""Recognise names of credentials: headers, query and form fields, JSON members, environment variables."""
+"""Recognise names of credentials: headers, query and form fields, JSON members, environment variables.
+
+The values under such names are redacted in the journal, in recordings and in printed scenarios.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Redact credentials in single values: headers, cookies, form fields, texts and URLs."""
+"""Redact credentials in single values: headers, cookies, form fields, texts and URLs.
+
+The journal and recordings redact requests and responses by it.
+"""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
 
 MAX_TEXTS = 512  # arranged in seconds
-_WITHIN, _LEAST_WITHIN = 0.8, 0.6  # cosine of two texts of one cluster: aimed at, and at least
-_BETWEEN, _MOST_BETWEEN = 0.1, 0.4  # of two clusters: aimed at, and at most
+_WITHIN, _MIN_WITHIN = 0.8, 0.6  # cosine of two texts of one cluster: aimed at, and at least
+_BETWEEN, _MAX_BETWEEN = 0.1, 0.4  # of two clusters: aimed at, and at most
 _APART = 0.05  # of texts between which nothing is declared: aimed at
 _FIRST, _LAST = 0.9, 0.5  # of the first and the last rank: aimed at
 _MARGIN = 0.02  # between two ranks
 _SLACK = 1e-4  # by which bounds may be missed
 _DEFICIT = 5e-4  # by which the least eigenvalue may be below zero: declared cosines are missed by as much
-_MOST_ALIKE = 0.9996  # cosine of two texts: with 1 they were one vector, and few rounds find no other vectors to it
+_MAX_COSINE = 0.9996  # cosine of two texts: with 1 they were one vector, and few rounds find no other vectors to it
 _STEP = 1e-6  # cosines are multiples of it, so that every machine's rounding gives the same
-_MOST_REFINED = 128  # texts: more take too long
+_MAX_REFINED = 128  # texts: more take too long
 _RANKS = (2, 3, 4, 5, 6, 8)
 _FEW_ROUNDS, _MANY_ROUNDS = 25, 60
 _MISSED = 3e-4  # by which a cosine may be missed
@@ -105,10 +105,10 @@ def _compile(geometry: Geometry, places: dict[str, int]) -> Iterator[_Relation]:
                 pair, alike = _pair(places[text], other), its_name == name
                 if pair[0] != pair[1] and pair not in given:
                     relation.aims[pair] = _WITHIN if alike else _BETWEEN
-                    relation.bounds[pair] = (_LEAST_WITHIN, 1.0) if alike else (-1.0, _MOST_BETWEEN)
+                    relation.bounds[pair] = (_MIN_WITHIN, 1.0) if alike else (-1.0, _MAX_BETWEEN)
         yield relation
     for near in geometry.near:
-        wanted = min(max(near.cosine, -_MOST_ALIKE), _MOST_ALIKE)
+        wanted = min(max(near.cosine, -_MAX_COSINE), _MAX_COSINE)
         exact = {_pair(places[near.a], places[near.b]): wanted if near.a != near.b else near.cosine}
         yield _Relation(f"near {near.a!r}, {near.b!r}: {near.cosine:g}", aims=exact, exact=exact)
     for ranking in geometry.rankings:
@@ -152,7 +152,7 @@ def _solve(count: int, relations: Sequence[_Relation]) -> Matrix | None:
         possible = (vectors * np.maximum(values, floor)) @ vectors.T
         wanted = (possible + possible.T) / 2
         _impose(wanted, relations, exact)
-    return _refine(wanted, relations, exact) if count <= _MOST_REFINED else None
+    return _refine(wanted, relations, exact) if count <= _MAX_REFINED else None
 
 
 def _refine(cosines: Matrix, relations: Sequence[_Relation], exact: dict[tuple[int, int], float]) -> Matrix | None:

@@ -25,10 +25,10 @@ from emulator.generation.embeddings.unit_vectors import normalize as normalize_r
 if TYPE_CHECKING:
     from emulator.generation.embeddings.unit_vectors import Doubles, Floats
 
-_LEAST_BLOCK = 64  # components in which declared vectors are arranged; the vector repeats such blocks
+_MIN_BLOCK = 64  # components in which declared vectors are arranged; the vector repeats such blocks
 _TRIED = 32  # rotations of a block, of which the one counts whose signs are most like the cosines, for binary vectors
-_MOST_WORK = 1 << 18  # components of all rotations that are tried
-_MOST_CHOSEN = 64  # blocks: enough for the rest to change little
+_MAX_WORK = 1 << 18  # components of all rotations that are tried
+_MAX_CHOSEN = 64  # blocks: enough for the rest to change little
 _SCALE = 1 << 20  # of a declared vector, in integers
 
 
@@ -71,7 +71,7 @@ def embed_texts(
 
 def count_block(texts: int, dimensions: int) -> int:
     """Return the length of the blocks in which so many declared texts are arranged; 0 if they do not fit."""
-    block = min(_LEAST_BLOCK, 1 << dimensions.bit_length() - 1)
+    block = min(_MIN_BLOCK, 1 << dimensions.bit_length() - 1)
     while block < texts:
         block *= 2
     return block if block <= dimensions else 0
@@ -119,7 +119,7 @@ def _draw_declared(geometry: Geometry, dimensions: int, model: bytes) -> Floats:
     wanted = _count_common_signs(geometry, arrangement, block)
     reached = np.zeros_like(wanted)
     for number in range(dimensions // block):
-        tried = min(_TRIED, max(1, _MOST_WORK // (len(factor) * block))) if number < _MOST_CHOSEN else 1
+        tried = min(_TRIED, max(1, _MAX_WORK // (len(factor) * block))) if number < _MAX_CHOSEN else 1
         signs = draw_signs(model, f"declared {number}", 2 * tried * block).reshape(2, tried, 1, block)
         first = transform((start * signs[0]).reshape(-1, block)).reshape(tried, -1, block)
         spread = transform((first * signs[1]).reshape(-1, block)).reshape(tried, -1, block)

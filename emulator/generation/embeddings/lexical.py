@@ -38,7 +38,7 @@ _ENDINGS = frozenset(
     ]
 )
 _LONGEST_ENDING = max(map(len, _ENDINGS))
-_LEAST_STEM = 3  # characters
+_MIN_STEM = 3  # characters
 _FULL, _SLIGHT = 1000, 220  # weight of a word that carries meaning, and of a function word
 _STEM_SHARE, _GRAM_SHARE = 0.72, 0.28  # of the square of a word's weight
 _GRAMS = 6  # parts of a word that count: those with the least hashes, so that similar words share them
@@ -46,7 +46,7 @@ _PAIR_WEIGHT = 260  # of two adjacent words
 _COMMON = 9  # the part that all texts share is a ninth of the rest: unrelated texts have a cosine of 0.1
 _MAX_WORDS = 4096  # of a text that are read: the sum of their weights is below 2**24, so float32 holds it
 _MAX_WORD = 40  # characters of a cached word
-_MOST_CACHED = 4096  # components, and characters of a text, of a vector that is cached
+_MAX_CACHED = 4096  # components, and characters of a text, of a vector that is cached
 _MIX = 0x9E3779B1
 _EXACT = 2.0**53  # below it float64 holds every integer
 _BLOCK = 16384  # components worked on at once: the intermediate arrays stay in the second-level cache
@@ -73,7 +73,7 @@ def draw_lexical(texts: Sequence[str], dimensions: int, model: bytes) -> Floats:
     """Return the vectors of texts by their words."""
     import numpy as np
 
-    if dimensions > _MOST_CACHED:
+    if dimensions > _MAX_CACHED:
         return _draw(texts, dimensions, model)
     cache = _vectors_of(model, dimensions)
     known = {text: row for text in texts if (row := cache.get(text)) is not None}
@@ -81,7 +81,7 @@ def draw_lexical(texts: Sequence[str], dimensions: int, model: bytes) -> Floats:
     if missing:
         drawn = _draw(missing, dimensions, model)
         for text, row in zip(missing, drawn, strict=True):
-            known[text] = cache.keep(text, row) if len(text) <= _MOST_CACHED else row
+            known[text] = cache.keep(text, row) if len(text) <= _MAX_CACHED else row
         if len(missing) == len(texts):
             return drawn.copy()  # the caller may change it
     return np.array([known[text] for text in texts])
@@ -191,11 +191,11 @@ def _feature(number: int, weight: int) -> int:
 def _stem(word: str) -> str:
     """Return a word without its endings, so that its forms are alike: ``running``, ``runs`` → ``run``."""
     for _ in range(2):  # ``kittens``: a plural of ``kitten``, which looks like one itself
-        for length in range(min(_LONGEST_ENDING, len(word) - _LEAST_STEM), 0, -1):
+        for length in range(min(_LONGEST_ENDING, len(word) - _MIN_STEM), 0, -1):
             if word[-length:] in _ENDINGS:
                 word = word[:-length]
                 break
-    if len(word) > _LEAST_STEM and word[-1] == word[-2] and word[-1] not in "aeiouls":
+    if len(word) > _MIN_STEM and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word
 

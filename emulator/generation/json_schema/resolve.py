@@ -1,4 +1,7 @@
-"""Resolve ``$ref``, ``$id``, anchors and the dialect (``$schema``) of schemas."""
+"""Resolve ``$ref``, ``$id``, anchors and the dialect (``$schema``) of schemas.
+
+All modules of this package look up nodes of a schema by it.
+"""
 
 from __future__ import annotations
 

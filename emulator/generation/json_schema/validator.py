@@ -1,4 +1,7 @@
-"""Validate an instance against a JSON Schema: every validation keyword, one rule each."""
+"""Validate an instance against a JSON Schema: every validation keyword, one rule each.
+
+The builder validates what it has written, and ``emulator instance --mode invalid`` what it has broken.
+"""
 
 from __future__ import annotations
 

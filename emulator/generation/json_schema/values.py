@@ -1,4 +1,7 @@
-"""Generate realistic strings and numbers by the name of a property (``billingCity`` → a city) or by ``format``."""
+"""Generate realistic strings and numbers by the name of a property (``billingCity`` → a city) or by ``format``.
+
+The builder of instances takes them where a schema leaves a choice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Match text against an ECMA 262 pattern in linear time, with an automaton that never backtracks."""
+"""Match text against an ECMA 262 pattern in linear time, with an automaton that never backtracks.
+
+Validation of a string against ``pattern`` and ``patternProperties`` of a JSON Schema uses it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Paginate lists as Anthropic's API does (``limit``, ``after_id``, ``before_id``)."""
+"""Paginate lists as Anthropic's API does (``limit``, ``after_id``, ``before_id``).
+
+The model list and Azure's message batches have such pages.
+"""
 
 from __future__ import annotations
 

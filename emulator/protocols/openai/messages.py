@@ -1,4 +1,4 @@
-"""Parse and build the parts of OpenAI chat that several vendors share."""
+"""Parse messages, tools and formats of OpenAI chat requests, and build log-probabilities, for all vendors."""
 
 from collections.abc import Mapping
 from dataclasses import replace

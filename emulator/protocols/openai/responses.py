@@ -1,4 +1,7 @@
-"""Build responses of the OpenAI Responses API: response objects, output items, stream events."""
+"""Build responses of the OpenAI Responses API: response objects, output items, stream events.
+
+Azure and Databricks render them.
+"""
 
 from __future__ import annotations
 

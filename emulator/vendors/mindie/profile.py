@@ -13,8 +13,10 @@ class DeploymentProfile:
     """Token limits of a deployment.
 
     Fields:
-        default_answer: maximum of the response where a request in TGI's or the native form sets none.
-        sequence: prompt and response together, as configured; ``max_position_embeddings`` is applied later.
+        prompt: maximum tokens of the prompt.
+        answer: maximum tokens of the response.
+        default_answer: maximum tokens of the response, where a request in TGI's or the native form sets none.
+        sequence: maximum tokens of both together, as configured; ``max_position_embeddings`` is applied later.
     """
 
     prompt: int

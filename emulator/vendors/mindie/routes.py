@@ -70,7 +70,11 @@ def admit(request: Request, service: MindieService) -> str:
     """
     workers = service.settings.max_link_num
     capacity = workers * (1 + _WAITING)
-    if request.method == "POST" and not request.path.endswith(_QUICK) and tgi.count_running(service) >= capacity:
+    if (
+        request.method == "POST"
+        and not request.path.endswith(_WITHOUT_INFERENCE)
+        and tgi.count_running(service) >= capacity
+    ):
         raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": workers, "queue": workers * _WAITING})
     return "default"
 
@@ -95,7 +99,7 @@ _POSTS: Mapping[str, Parse] = {
     "/v1/role/{role}": switch_role,
     "/v2/role/{role}": switch_role,
 }
-_QUICK = ("/tokenizer", "/stopInfer", "_lora_adapter", "/fault-handling-command")  # paths without inference
+_WITHOUT_INFERENCE = ("/tokenizer", "/stopInfer", "_lora_adapter", "/fault-handling-command")  # paths without inference
 _GETS: Mapping[str, Parse] = {
     "/dresult": handle_results,
     "/health": handle_health,

@@ -43,7 +43,7 @@ _TOO_LARGE = "number out of range"
 _BUFFERED = [(name,) for name in ("messages", "tools", "tool_choice", "response_format", "prompt", "instances")]
 _FLOAT = re.compile(r"(invalid type: floating point `)([^`]*)")  # as old releases of serde write it: Display
 _MAX_MENDED = 16  # strings of unknown fields that are no Unicode, in one body
-_LEAST = 2.0**-150  # the largest that rounds to 0 in single precision
+_MAX_UNDERFLOW = 2.0**-150  # the largest that rounds to 0 in single precision
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
 _PARAMETER = rf"""; *{_TOKEN}+=(?:{_TOKEN}*|"[^"\x00-\x1f\x7f]*")"""
@@ -262,7 +262,7 @@ def _validate_numbers(value: JSON) -> None:
 def f32(value: JSON) -> float:
     """Deserialize a number; one beyond single precision becomes infinite, one below it 0."""
     if isinstance(value, float) and -1e39 < value < 1e39:
-        return value if abs(value) > _LEAST else 0.0
+        return value if abs(value) > _MAX_UNDERFLOW else 0.0
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise mismatch(value, "f32")
     if _is_too_large(value):

@@ -19,11 +19,12 @@ class ResponsesCodec:
     """Codec of response objects.
 
     Fields:
-        items: the request's own.
+        items: items of the request itself.
         before: items of the conversation that it continues.
         previous: the response or conversation that it continues.
         hidden: the response is stored for its conversation alone.
-        background: the response is generated after the request has been answered; ``streamed``: it can be replayed.
+        background: the response is generated after the request has been answered.
+        streamed: its stream can be replayed.
     """
 
     profile: DeploymentProfile
@@ -47,7 +48,7 @@ class ResponsesCodec:
         return count_cached_blocks(plan, request.attempt) if self.profile.caches else plan
 
     def shape(self, plan: Plan) -> Object:
-        """The whole response."""
+        """Build the whole response."""
         return build_response(plan, self.options)
 
     def queue(self, plan: Plan) -> Object:

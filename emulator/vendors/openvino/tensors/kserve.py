@@ -23,7 +23,7 @@ from emulator.vendors.openvino.request import ADD_PACKET
 from emulator.vendors.openvino.tensors.render import InferCodec
 from emulator.vendors.openvino.tensors.tensor import (
     FLOATS,
-    QUICK,
+    MAX_INLINE_VALUES,
     Tensor,
     Value,
     count_item_bytes,
@@ -87,7 +87,7 @@ def parse_infer(request: Request, service: OpenVinoService) -> InferenceCall:
     count = count_outputs(deployment, [each.tensor for each in given.values()])
     return InferenceCall(
         deployment=deployment,
-        is_cpu_heavy=count > QUICK,
+        is_cpu_heavy=count > MAX_INLINE_VALUES,
         request=CompletionRequest(prompts=("",), known=""),
         served="ModelInfer",
         codec=InferCodec(

@@ -21,7 +21,7 @@ from emulator.vendors.openvino.tensors.kserve import load_object
 from emulator.vendors.openvino.tensors.render import PredictCodec
 from emulator.vendors.openvino.tensors.tensor import (
     FLOATS,
-    QUICK,
+    MAX_INLINE_VALUES,
     Tensor,
     TensorInfo,
     Value,
@@ -70,7 +70,7 @@ def parse_predict(request: Request, service: OpenVinoService) -> InferenceCall:
     count = count_outputs(deployment, [each.tensor for each in given.values()])
     return InferenceCall(
         deployment=deployment,
-        is_cpu_heavy=count > QUICK,
+        is_cpu_heavy=count > MAX_INLINE_VALUES,
         request=CompletionRequest(prompts=("",), known=""),
         served="Predict",
         codec=PredictCodec(

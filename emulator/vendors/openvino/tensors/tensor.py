@@ -1,4 +1,6 @@
-"""Tensors of classic models: what a model declares, packed values, and generated outputs.
+"""Tensors of classic models: declare them, pack their values as bytes, and generate the outputs of a model.
+
+The routes of KServe and TensorFlow Serving parse requests to tensors, and render those that a model returns.
 
 Source: model_server, src/precision.cpp and src/kfs_frontend/kfs_utils.cpp.
 """
@@ -34,10 +36,10 @@ _TYPES: Mapping[str, tuple[str, str, str]] = {
 FLOATS = frozenset(("FP16", "FP32", "FP64"))
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _DEFAULT_SIZE = 1  # of a variable dimension that no input determines
-MOST_VALUES = 524_288
+MAX_VALUES = 524_288
 """Maximum number of values in all outputs of one call."""
-QUICK = 8_192
-"""Number of values that are generated within some milliseconds."""
+MAX_INLINE_VALUES = 8_192
+"""Maximum number of values that are generated on the event loop: it takes some milliseconds."""
 Value = bool | int | float | bytes
 
 
@@ -61,7 +63,7 @@ class TensorInfo:
 
 @fast_dataclass(frozen=True, slots=True)
 class Tensor:
-    """Packed values with a type and a shape.
+    """Values, packed as bytes, with a type and a shape.
 
     Fields:
         raw: values in memory order, little-endian; each text has its length in front.
@@ -178,12 +180,12 @@ def count_outputs(deployment: Deployment, inputs: Sequence[Tensor]) -> int:
     """Return the number of values in all outputs, before they are generated: a small request may cause many.
 
     Raises:
-        EmulatedError: 400, there are more than :data:`MOST_VALUES`.
+        EmulatedError: 400, there are more than :data:`MAX_VALUES`.
     """
     first = inputs[0].shape if inputs else ()
     count = sum(prod(_resolve_shape(info.shape, first)) for info in list_tensors(deployment, "outputs"))
-    if count > MOST_VALUES:
-        raise status_refusal(f"The outputs would have {count} values, and those of one call may have {MOST_VALUES}.")
+    if count > MAX_VALUES:
+        raise status_refusal(f"The outputs would have {count} values, and those of one call may have {MAX_VALUES}.")
     return count
 
 
