@@ -79,7 +79,15 @@ def validate_data(data: Mapping[str, str], place: tuple[str | int, ...], profile
                 kind = name.partition(".")[0]
                 raise refusals.contradicts(f"Invalid base64 {kind}.", None, "invalid_base64") from None
             raise refusals.breaks_schema(
-                [{"type": "value_error", "loc": where, "msg": "Value error, invalid base64", "input": text[:_MAX_ECHO]}]
+                [
+                    {
+                        "type": "value_error",
+                        "loc": where,
+                        "msg": "Value error, invalid base64",
+                        "input": text[:_MAX_ECHO],
+                        "ctx": {"error": {}},  # pydantic adds it to every violation of this type
+                    }
+                ]
             ) from None
 
 

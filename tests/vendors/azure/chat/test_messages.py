@@ -103,6 +103,14 @@ def test_invalid_base64_is_rejected(part: JSON, place: str) -> None:
     assert detail["loc"] == ["body", "messages", "0", "content", "0", *place.split(".")]
 
 
+def test_invalid_base64_is_a_value_error_of_the_container() -> None:
+    body = {**messages({"type": "image", "content": "a*b"}), "model": "Phi-4-multimodal-instruct"}
+    (violation,) = refuse(body, scenario="profile=maas").json()["error"]["details"]
+    place = ["body", "messages", 0, "content", 0, "content"]
+    error = {"type": "value_error", "loc": place, "msg": "Value error, invalid base64", "input": "a*b"}
+    assert violation == {**error, "ctx": {"error": {}}}
+
+
 def test_invalid_base64_is_rejected_in_openai_format() -> None:
     body = {**messages(BAD_DATA[0].values[0]), "model": "gpt-4o"}
     refused = refuse(body, "/openai/v1/chat/completions")
