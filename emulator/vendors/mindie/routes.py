@@ -11,6 +11,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import DROPPED, FieldNames, Request, Response
 from emulator.core.vendor import Endpoint, InferenceCall, MethodLimit, Parsed, Plane, Vendor
 from emulator.protocols import tgi
+from emulator.protocols.auth import bearer_token
 from emulator.vendors.mindie.chat.parse import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
@@ -61,7 +62,7 @@ _WAITING = 2  # waiting requests per worker
 
 
 def admit(request: Request, service: MindieService) -> str:
-    """Return the principal ``default``; credentials are ignored.
+    """Return the principal of the bearer token, or ``default``: no credential is refused.
 
     Source: MindIE-LLM, ``http_wrapper/http_server.cpp`` and ``utils/threadpool_monitor.cpp``.
 
@@ -76,7 +77,7 @@ def admit(request: Request, service: MindieService) -> str:
         and tgi.count_running(service) >= capacity
     ):
         raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": workers, "queue": workers * _WAITING})
-    return "default"
+    return "default" if service.keys is None else service.principal(bearer_token(request)) or "default"
 
 
 _MODEL = "/v2/models/{model}"

@@ -10,6 +10,7 @@ from emulator.core.http import Request, Response
 from emulator.core.redaction.credentials import matches_folded
 from emulator.core.vendor import Endpoint, InferenceCall, Parsed, Vendor, no_profile
 from emulator.protocols import tgi
+from emulator.protocols.auth import bearer_token
 from emulator.protocols.openai import messages
 from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
@@ -87,11 +88,13 @@ def validate_size(request: Request, service: TgiService) -> None:
 def authenticate(request: Request, service: TgiService) -> str:
     """Return the principal; with configured keys, ``Authorization`` must be ``Bearer`` and one of them.
 
-    The comparison ignores case. 0.9.4 has no keys. Preflights need none, and ``/`` has other methods without.
+    The comparison ignores case. 0.9.4 refuses no key. Preflights need none, and ``/`` has other methods without.
     """
     is_open = request.path not in _GUARDED or request.method == "OPTIONS"
-    if service.keys is None or service.settings.old or is_open or (request.path == "/" and request.method != "POST"):
+    if service.keys is None or is_open or (request.path == "/" and request.method != "POST"):
         return "default"
+    if service.settings.old:
+        return service.principal(bearer_token(request)) or "default"
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         for key, principal in service.keys.items():

@@ -187,10 +187,17 @@ def test_overload_with_status_has_body() -> None:
 
 
 @pytest.mark.covers("mindie/HTTP", "no key")
-async def test_credentials_are_ignored(start: Start) -> None:
-    running = await start("keys: [{token: secret, principal: someone}]\n")
-    for header in ({}, {"Authorization": "Bearer wrong"}):
-        assert (await running.ask("mindie", "/", {"inputs": PROMPT}, headers=header)).status == 200
+async def test_credentials_tell_callers_apart_and_none_is_refused(start: Start) -> None:
+    running = await start(
+        "keys: [{token: secret, principal: someone}]\n"
+        "rules: [{name: a, when: {principal: someone}, error: {kind: internal}}]\n"
+    )
+    for header, status in (
+        ({}, 200),
+        ({"Authorization": "Bearer wrong"}, 200),
+        ({"Authorization": "bearer secret"}, 500),
+    ):
+        assert (await running.ask("mindie", "/", {"inputs": PROMPT}, headers=header)).status == status
 
 
 @pytest.mark.covers("mindie/error bodies", "inside a stream")

@@ -91,7 +91,9 @@ def test_invocations_in_0_9_4_accept_only_inputs() -> None:
     assert b"missing field `inputs`" in refuse("/invocations", {"prompt": "x"}, OLD).body
 
 
-async def test_api_keys_are_ignored_in_0_9_4(start: Start) -> None:
-    running = await start(f"{OLD}keys: [{{token: secret, principal: me}}]\n")
-    answer = await running.ask("tgi", "/generate", {"inputs": "x"}, headers={"Authorization": "Bearer other"})
-    assert answer.status == 200
+async def test_api_keys_only_tell_callers_apart_in_0_9_4(start: Start) -> None:
+    rule = "{name: a, when: {principal: me}, error: {kind: internal}}"
+    running = await start(f"{OLD}keys: [{{token: secret, principal: me}}]\nrules: [{rule}]\n")
+    for token, status in (("other", 200), ("secret", 500)):
+        headers = {"Authorization": f"Bearer {token}"}
+        assert (await running.ask("tgi", "/generate", {"inputs": "x"}, headers=headers)).status == status
