@@ -39,8 +39,12 @@ def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, file
     for part in parts:
         catalogue, more = _list_known_models(part, vendors)
         errors += more
-        is_whole = not any(_item(row)[1] == "deployments" for row in errors)
-        some = [*lint(part, list(vendors), catalogue if is_whole else None), *_find_unknown_endpoints(part, vendors)]
+        wrong_sections = {_item(row)[1] for row in errors}
+        whole = None if "deployments" in wrong_sections else catalogue
+        some = [
+            *lint(part, list(vendors), whole, knows_keys="keys" not in wrong_sections),
+            *_find_unknown_endpoints(part, vendors),
+        ]
         some += _find_ignored_tools(part, catalogue)
         warnings += (row for row in some if row.code not in part.ignored.get((row.file, row.line), ()))
     wrong = {_item(row) for row in errors}
@@ -59,6 +63,7 @@ def _needs_vendors(scenario: Scenario) -> bool:
     about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
     tokens = any(limit.unit in ("output_tokens", "tokens") for limit in scenario.limits)
     named = any(part.deployment is not None for part in about)
+    named = named or any(outage.deployments is not None for outage in scenario.outages)
     named = named or any(rule.when.tools is not None for rule in scenario.rules)
     return bool(scenario.vendors or scenario.deployments) or tokens or named
 

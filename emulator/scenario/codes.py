@@ -24,6 +24,7 @@ PROBABILITY = "EM014"
 NO_SUCH_REPLY = "EM015"
 PLACEHOLDER = "EM016"
 IDLE_FAULT = "EM017"
+ONE_CALLER = "EM018"
 IGNORED = "EM019"
 ORDER = "EM030"
 
@@ -33,7 +34,7 @@ CODES: Mapping[str, str] = {
     MISSING_KEY: "missing key",
     WRONG_VALUE: "wrong value",
     TAKEN: "a name or value is set twice",
-    NEVER_REACHED: "a rule never matches",
+    NEVER_REACHED: "a rule or an outage never matches",
     LIMIT_NEVER_REACHED: "a limit is never reached",
     UNSERVED: "no vendor serves the deployment or endpoint",
     NEVER_MET: "a limit refuses every call without `max_tokens`",
@@ -41,6 +42,7 @@ CODES: Mapping[str, str] = {
     NO_SUCH_REPLY: "the task of the rule has no such reply",
     PLACEHOLDER: "a placeholder is sent as it is",
     IDLE_FAULT: "a fault has no effect",
+    ONE_CALLER: "callers are counted apart, but `keys` do not tell them apart",
     IGNORED: "a comment ignores a code that does not exist, or an error",
     ORDER: "the result depends on the order of requests",
 }

@@ -17,6 +17,13 @@ from emulator.scenario.errors import Diagnostic, find_nearest_name
 from emulator.scenario.locations import KeyPath, format_path
 from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Limit, Rule, Scenario
+from emulator.scenario.odd_callers import (
+    Finding,
+    explain_unknown,
+    find_odd_outages,
+    find_shared_counts,
+    list_principals,
+)
 from emulator.scenario.outcomes import Outcome, ReplyOutcome, Times
 from emulator.scenario.parsed import ParsedScenario
 from emulator.scenario.placeholders import PLACEHOLDERS
@@ -109,15 +116,17 @@ def _share(one: str | _Wild, other: str | _Wild) -> bool:
     return one != "/" if isinstance(other, _Wild) else one == other
 
 
-Finding = tuple[str, KeyPath, str]
-"""Code, path and message."""
 KnownModels = Mapping[str, Mapping[str, Deployment]]
 """Deployments by vendor and name, computed on access to a vendor."""
 
 
-def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: KnownModels | None) -> Iterator[Finding]:
+def find_odd_limits(
+    scenario: Scenario,
+    served: Collection[str],
+    principals: Collection[str] | None,
+    catalogue: KnownModels | None,
+) -> Iterator[Finding]:
     """Yield limits that charge no request, that another limit always preempts, or that no request can satisfy."""
-    principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
     capacity = _find_capacity(scenario)
     for position, limit in enumerate(scenario.limits):
         path: KeyPath = ("limits", position)
@@ -150,14 +159,11 @@ def _find_capacity(scenario: Scenario) -> int | None:
 
 def _find_unknown(limit: Limit, served: Collection[str], principals: Collection[str] | None) -> tuple[str, str] | None:
     """Return a field of a limit that names nothing known, and the reason; ``None`` if all names are known."""
-    for facet, wanted, names, what in (
-        ("vendor", limit.vendor, served, "served"),
-        ("principal", limit.principal, principals, "among the keys"),
-    ):
-        if wanted is not None and names is not None and not any(map(compile_names(wanted), names)):
-            close = find_nearest_name(wanted[0], names)
-            return facet, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
-    return None
+    if limit.vendor is not None and not any(map(compile_names(limit.vendor), served)):
+        close = find_nearest_name(limit.vendor[0], served)
+        return "vendor", f"{', '.join(limit.vendor)} is not served" + (f"; did you mean {close}?" if close else "")
+    unknown = explain_unknown(limit.principal, principals)
+    return None if unknown is None else ("principal", unknown)
 
 
 def _find_reserved(limit: Limit, catalogue: KnownModels | None) -> int:
@@ -285,21 +291,31 @@ def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield name, (task,)
 
 
-def lint(loaded: ParsedScenario, vendors: Collection[str], catalogue: KnownModels | None = None) -> list[Diagnostic]:
+def lint(
+    loaded: ParsedScenario,
+    vendors: Collection[str],
+    catalogue: KnownModels | None = None,
+    *,
+    knows_keys: bool = True,
+) -> list[Diagnostic]:
     """Return the warnings about a scenario, sorted by position.
 
     Args:
         vendors: names of all vendors.
         catalogue: deployments under this scenario; ``None``: unknown, and not checked.
+        knows_keys: the scenario has all its keys; otherwise principals are not checked.
     """
     scenario = loaded.scenario
+    principals = list_principals(scenario) if knows_keys else None
     served = [name for name in vendors if scenario.vendors.get(name) is not False]
-    findings = [*_find_unreached_rules(scenario, served), *_find_odd_probabilities(scenario)]
+    findings = [*_find_unreached_rules(scenario, served, principals), *_find_odd_probabilities(scenario)]
     if catalogue is not None:
         findings += _find_unserved(scenario, catalogue)
     findings += [
-        *find_odd_limits(scenario, served, catalogue),
+        *find_odd_limits(scenario, served, principals, catalogue),
         *find_odd_outcomes(scenario, catalogue),
+        *find_odd_outages(scenario, served, principals, catalogue),
+        *find_shared_counts(scenario, principals),
         *_find_order_dependence(loaded),
     ]
     rows = [loaded.row(path, message, code=code) for code, path, message in findings]
@@ -320,9 +336,10 @@ def _find_wrong_ignores(ignored: codes.Ignored) -> Iterator[Diagnostic]:
         yield Diagnostic(file, line, 1, "", message, code=codes.IGNORED)
 
 
-def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
+def _find_unreached_rules(
+    scenario: Scenario, served: Collection[str], principals: Collection[str] | None
+) -> Iterator[Finding]:
     """Yield rules that match no request, or none that an earlier rule leaves over."""
-    principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
     reached: list[tuple[Rule, FoldedWhen]] = []
     for position, rule in enumerate(scenario.rules):
         path: KeyPath = ("rules", position)

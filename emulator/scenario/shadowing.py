@@ -13,6 +13,7 @@ from emulator.scenario.conditions import Bounds, Comparison, Condition, When
 from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.matchers import compile_names, compile_number, compile_text, same_json
 from emulator.scenario.models import Limit
+from emulator.scenario.odd_callers import explain_unknown
 
 _ANY_TEXT = "\0"  # replaces a star in a name: only another star matches it
 _OF_CHATS = ("system", "tools", "tool_called", "tool_result", "messages", "messages.last.role", "turn")
@@ -110,7 +111,7 @@ def _implies_bounds(narrow: Condition, wide: Condition) -> bool:
 def find_contradiction(
     when: When, served: Collection[str], principals: Collection[str] | None
 ) -> tuple[str, str] | None:
-    """Return a field that no request can match, and the reason; ``principals``: ``None``: any is accepted."""
+    """Return a field that no request can match, and the reason; ``principals``: ``None``: unknown."""
     return (
         _find_unknown_name(when, served, principals)
         or _find_empty_bounds(when)
@@ -137,13 +138,13 @@ def _find_unknown_name(
 ) -> tuple[str, str] | None:
     for facet, wanted, names, what in (
         ("vendor", when.vendor, served, "served"),
-        ("principal", when.principal, principals, "among the keys"),
         ("task", when.task, get_args(Task), "a task"),
     ):
-        if wanted is not None and names is not None and not any(map(compile_names(wanted), names)):
+        if wanted is not None and not any(map(compile_names(wanted), names)):
             close = find_nearest_name(wanted[0], names)
             return facet, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
-    return None
+    unknown = explain_unknown(when.principal, principals)
+    return None if unknown is None else ("principal", unknown)
 
 
 def _find_empty_bounds(when: When) -> tuple[str, str] | None:

@@ -226,7 +226,7 @@ COUNTS = "`per: request` avoids it"
             id="counted per rule",
         ),
         pytest.param(
-            "rules: [{name: a, per: principal, sequence: [{pass: true}]}]",
+            "rules: [{name: a, per: deployment, sequence: [{pass: true}]}]",
             f"rules[0].sequence: {DEPENDS}; {COUNTS}",
             id="a sequence",
         ),
@@ -339,6 +339,65 @@ def test_limit_of_misspelt_principal_warns() -> None:
     keys = "keys: [{token: k, principal: batch}]\n"
     found = warn(keys + "limits: [{principal: bach, unit: requests, amount: 1, window: 1s}]\n")
     assert "limits[0].principal: the limit is never reached: bach is not among the keys; did you mean batch?" in found
+
+
+@pytest.mark.parametrize("keys", ["", "keys: []\n", "keys: [{token: k, principal: batch}]\n"])
+@pytest.mark.parametrize(
+    ("text", "path", "says"),
+    [
+        pytest.param(
+            "rules: [{name: a, when: {principal: bob}, pass: true}]", "rules[0].when.principal", "", id="rule"
+        ),
+        pytest.param(
+            "limits: [{principal: bob, unit: requests, amount: 1, window: 1s}]", "limits[0].principal", "", id="limit"
+        ),
+        pytest.param(
+            "outages: [{name: a, kind: key_rotation, principal: bob, between: [1s, 2s]}]",
+            "outages[0].principal",
+            "the outage affects no call: ",
+            id="outage",
+        ),
+    ],
+)
+def test_caller_that_does_not_exist_warns(keys: str, text: str, path: str, says: str) -> None:
+    (found,) = [message for message in warn(f"{keys}{text}\n") if message.startswith(path)]
+    known = "among the keys" if "batch" in keys else "a caller: without `keys` every caller is default"
+    assert says in found
+    assert found.endswith(f": bob is not {known}")
+    assert not [row for row in warn(f"{keys}{text}\n".replace("bob", "default")) if row.startswith(path)]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("limits: [{per: principal, unit: requests, amount: 1, window: 1s}]", "limits[0].per"),
+        ("rules: [{name: a, times: {first: 1, per: principal}, pass: true}]", "rules[0].times.per"),
+        ("rules: [{name: a, per: principal, sequence: [{pass: true}]}]", "rules[0].per"),
+    ],
+)
+def test_counting_callers_apart_without_keys_warns(text: str, path: str) -> None:
+    assert f"{path}: all callers share it: without `keys` every caller is default" in warn(text)
+    for more in ("keys: [{token: k, principal: a}]\n", "keys: []\n"):
+        assert not [row for row in warn(more + text) if "all callers" in row]
+    loaded = load_text(f"version: 1\n{text}")
+    assert not [row for row in lint(loaded, VENDORS, knows_keys=False) if "all callers" in row.message]
+
+
+def test_outage_of_nothing_warns() -> None:
+    catalogue = {name: {"a": Deployment(vendor=name, name="a", task="chat")} for name in VENDORS}
+
+    def read(names: str) -> list[str]:
+        loaded = load_text(f"version: 1\noutages: [{{name: x, kind: region, {names}, between: [1s, 2s]}}]\n")
+        return [f"{row.path}: {row.message} {row.code}" for row in lint(loaded, VENDORS, catalogue)]
+
+    assert read("vendor: [azure, tgi]") == [
+        "outages[0].vendor: the outage affects no call of tgi, which is not served EM010"
+    ]
+    assert read("vendor: azure, deployments: [a, '*b', c*]") == [
+        "outages[0].deployments: the outage affects no call to *b, which no vendor it is about serves EM012",
+        "outages[0].deployments: the outage affects no call to c*, which no vendor it is about serves EM012",
+    ]
+    assert read("deployments: ['*']") == []
 
 
 @pytest.mark.covers("promises/first steps", "a reply that is not what it looks like")
