@@ -31,7 +31,8 @@ class Settings:
         watch: absent: on a terminal only.
         header_faults: requests may ask for faults in their own headers.
         forward: ``vendor=URL`` of real services, for scenarios whose unmatched calls are forwarded or recorded.
-        record_to: folder for the forwarded calls; ``upstream_ca``: authority of the services.
+        record_to: folder for the forwarded calls.
+        upstream_ca: certificate authority of the services that calls are forwarded to.
         tls_dir: folder of the local authority; absent: in the user's data folder.
         tls_name: additional names for a locally signed certificate.
         allow_host: host names under which the control plane may be used, and origins of pages that may use it.

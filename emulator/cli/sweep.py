@@ -40,7 +40,7 @@ class Outputs:
     """Files to write, and what to take over from earlier sweeps.
 
     Fields:
-        json: also read, to go on with.
+        json: file of the outcomes as JSON; if it exists, its outcomes are taken over.
         failures: folder of one scenario for each failure.
         since: revision of Git.
         watch: files that the command uses, besides those that it names.

@@ -38,7 +38,8 @@ def draw(
     """Write the picture to a file or to standard output; return 1 for mistakes, or if there is nothing to draw.
 
     Args:
-        journal: file with what ``GET /_emulator/requests`` gives; ``url``: an emulator to ask for it.
+        journal: file with a response of ``GET /_emulator/requests``.
+        url: emulator to request the same from.
         session: calls of this session alone, where there is a journal or an emulator.
 
     Raises:

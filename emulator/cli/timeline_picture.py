@@ -52,7 +52,7 @@ def draw_timeline(
     """Return the picture as SVG.
 
     Args:
-        started: of the scenario, Unix seconds.
+        started: start of the scenario, Unix seconds.
         until: end of the picture in seconds since then; absent: of all that it shows.
     """
     ends = [_find_end(outage, started) for outage in outages]

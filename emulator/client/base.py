@@ -20,9 +20,9 @@ class Target:
     """Server and session that a client addresses.
 
     Fields:
-        url: of the emulator's front port.
+        url: URL of the emulator's front port.
         session: empty: the server's own state.
-        via: how vendors are reached; ``None``: by the session and the port mapping.
+        via: kind of the vendors' URLs, such as ``port`` or ``path``; ``None``: by the session and the port mapping.
         ports: base URLs of the session's own ports.
         known: base URLs as the server reports them, once requested.
     """

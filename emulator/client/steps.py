@@ -147,12 +147,12 @@ def reply(
     """Add a rule, before the others, that fixes the answer.
 
     Args:
-        text: of the answer; in the process of the emulator also a function that takes a ``ReplyCall`` and returns it,
-            or the keys of a reply.
+        text: text of the answer; in the process of the emulator also a function that takes a ``ReplyCall`` and returns
+            the text, or the keys of a reply.
         when: fields of a rule's ``when``; absent: every call.
-        times: the first so many matching calls, or the keys of a rule's ``times``; absent: all.
-        name: of the rule; absent: made of what it does.
-        keys: of a reply, such as ``tool_calls``, ``finish_reason`` or ``template``.
+        times: number of matching calls to answer so, or the keys of a rule's ``times``; absent: all.
+        name: name of the rule; absent: made of what it does.
+        keys: keys of a reply, such as ``tool_calls``, ``finish_reason`` or ``template``.
 
     Raises:
         ScenarioError: it is no rule.
@@ -178,9 +178,9 @@ def refuse(
     """Add a rule, before the others, that refuses calls in the vendor's words.
 
     Args:
-        kind: such as ``rate_limited`` or ``overloaded``.
-        when, times, name: as in :func:`reply`.
-        keys: of an error, such as ``retry_after`` or ``message``.
+        kind: kind of the error, such as ``rate_limited`` or ``overloaded``.
+        when, times, name: the same as in :func:`reply`.
+        keys: keys of an error, such as ``retry_after`` or ``message``.
 
     Raises:
         ScenarioError: it is no rule.
@@ -202,9 +202,9 @@ def fault(
     """Add a rule, before the others, that breaks the answer.
 
     Args:
-        type_: such as ``disconnect`` or ``stall``.
-        when, times, name: as in :func:`reply`.
-        keys: of the fault, such as ``after_tokens``; ``for_`` is its ``for``.
+        type_: type of the fault, such as ``disconnect`` or ``stall``.
+        when, times, name: the same as in :func:`reply`.
+        keys: keys of the fault, such as ``after_tokens``; ``for_`` is its ``for``.
 
     Raises:
         ScenarioError: it is no rule.
@@ -227,10 +227,10 @@ def outage(
     """Add a rule, before the others, that refuses every call for a time of the scenario's clock.
 
     Args:
-        for_: how long.
-        after: from now, when it begins.
-        kind: of the refusals.
-        when, name: as in :func:`reply`.
+        for_: duration of the outage.
+        after: duration until it begins.
+        kind: kind of the refusals' error.
+        when, name: the same as in :func:`reply`.
 
     Raises:
         ScenarioError: it is no rule.
@@ -355,8 +355,8 @@ def verify(
     Args:
         calls: match fields as in a rule's ``when``, and ``status``, ``error``, ``rule``, ``attempt`` and the like.
         order: instead of ``calls``: such calls came in this order.
-        times: how many, or ``{"at_least": 1, "at_most": 3}``; default: at least one.
-        within: how long to wait until the expectation holds.
+        times: number of such calls, or ``{"at_least": 1, "at_most": 3}``; default: at least one.
+        within: maximum time to wait until the expectation holds.
 
     Raises:
         AssertionError: the expectation fails; the message lists what was found instead.

@@ -202,7 +202,7 @@ class OutgoingBatch:
 
     Fields:
         name: unique in this process, so that a retry is not appended twice.
-        epoch: of the journal when the records came.
+        epoch: epoch of the journal when the records came.
         most: records that the journal keeps.
         before: amendable fields of each record as in ``texts``.
     """

@@ -26,9 +26,9 @@ def encode_snapshot(
     """Encode an active scenario; a scenario from files is identified by its digest alone.
 
     Args:
-        clock: its own clock; ``None``: a session uses the server's.
+        clock: clock of the scenario; ``None``: a session uses the server's.
         wall: time of the clock that all replicas share.
-        started, epoch: in place of the scenario's own.
+        started, epoch: start and epoch in place of the scenario's own.
     """
     loaded, emulator = active.loaded, active.emulator
     is_file = bool(loaded.sources) or loaded.data is None

@@ -30,7 +30,7 @@ class ControlAuth:
 
     Fields:
         hosts: names accepted in ``Host`` and ``Origin`` besides private ones; ``*.example.com`` has every subdomain.
-        token: required of every request; ``None``: requests from public addresses are refused instead.
+        token: token that every request must have; ``None``: requests from public addresses are refused instead.
         hostname: name of this machine.
     """
 
@@ -42,7 +42,7 @@ class ControlAuth:
         """Refuse cross-origin browser requests, DNS rebinding included.
 
         Args:
-            target: of the request line; a whole URL names a host, too (RFC 9112, section 3.2.2).
+            target: target of the request line; a whole URL names a host, too (RFC 9112, section 3.2.2).
             local: local address of the connection; ``None``: unknown, treated as loopback.
 
         Raises:

@@ -12,7 +12,7 @@ def explain_missing(what: str, extra: str, root: Path = _ROOT) -> str:
     """Return the message for a missing extra.
 
     Args:
-        what: that needs it.
+        what: feature or command that needs it.
         root: folder in which the package lies: of a checkout, or of installed packages.
     """
     return f"{what} needs the extra {extra}: {_format_command(extra, root)}"

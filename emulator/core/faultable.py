@@ -70,8 +70,8 @@ class FaultableResponse:
     Fields:
         streamed: the body is a stream of events.
         chunked: transfer encoding is chunked, without ``Content-Length``.
-        start: when the head is sent, seconds after admission; ``inf``: nothing is sent.
-        end: when the connection is ended, seconds after admission; ``inf``: when the client disconnects.
+        start: seconds from admission to the head; ``inf``: nothing is sent.
+        end: seconds from admission to the end of the connection; ``inf``: it ends when the client disconnects.
         promised: bytes announced by ``Content-Length`` that are never sent.
         close: close the connection after a complete response.
         truncated: a stream that ends regularly before its end.

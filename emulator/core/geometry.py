@@ -35,7 +35,7 @@ class Near:
 class Ranking:
     """Texts by falling cosine to a query; all other declared texts are farther away than the last.
 
-    ``query``: its normalized text, or the pattern itself; ``matches``: of a pattern.
+    ``query``: normalized text of the query, or a pattern. ``matches``: returns whether a text matches the pattern.
     """
 
     query: str
@@ -48,7 +48,8 @@ class Geometry:
     """What the vectors of a model mean; texts are normalized.
 
     Fields:
-        kind: ``hashed``: nothing; ``lexical``: texts with the same words are close; ``declared``: as given here.
+        kind: ``hashed``: cosines mean nothing; ``lexical``: texts with the same words are close; ``declared``: cosines
+            are those given here.
         otherwise: kind of the texts that are not declared.
         captions: text in place of an image, by the SHA-256 of the image or by its URL.
         key: equal for equal geometries.

@@ -19,7 +19,7 @@ class Quota:
 
     Fields:
         name: identifies the quota among those of a scenario.
-        amount: in units.
+        amount: number of units.
         window: seconds; 0 for ``concurrency``, which is freed when a call ends.
         strategy: a ``bucket`` refills continuously, by ``amount`` in a window; ``fixed`` windows follow one
             another; in a ``sliding`` window each charge returns a window after it was made.
@@ -57,7 +57,7 @@ class Level:
     """Current level of one share of a quota.
 
     Fields:
-        scope: as in :class:`Charge`.
+        scope: principal or ``vendor/deployment``, as in :class:`Charge`.
         left: whole units available now.
         full_in: seconds until the whole amount is available; ``None``: unknown.
     """

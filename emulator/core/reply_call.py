@@ -16,10 +16,10 @@ class ReplyCall:
     """Call that a function answers.
 
     Fields:
-        attempt: which it is among equal requests of its session, from 1.
+        attempt: number of the request among equal ones of its session, from 1.
         prompt: text of the user's last message, or the last prompt or input.
-        body: of the request, parsed; ``None`` if it is not JSON.
-        messages: as the client sent them; empty if the request has none.
+        body: parsed body of the request; ``None`` if it is not JSON.
+        messages: messages as the client sent them; empty if the request has none.
     """
 
     vendor: str

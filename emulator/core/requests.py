@@ -42,7 +42,7 @@ class Deployment:
         default_max_tokens: maximum tokens of an answer when the request sets no limit.
         dimensions: length of an embedding.
         normalized: embeddings have unit length.
-        geometry: what its vectors mean; ``None``: nothing.
+        geometry: meaning of its vectors; ``None``: they mean nothing.
         tokenizer: name of a profile in ``generation.tokenizer_profiles.PROFILES``.
         mode: ``pay_per_token``, ``provisioned``, ``external`` or ``custom``.
         state: current state: ``ready``, ``loading``, ``retired`` or ``stopped``.
@@ -135,7 +135,7 @@ class Tool:
 
     Fields:
         parameters: JSON Schema of its arguments; ``None`` if it takes none.
-        bare: its argument is plain text that satisfies the schema, instead of JSON.
+        bare: the argument of a call is plain text that satisfies the schema, instead of JSON.
     """
 
     name: str
@@ -153,7 +153,7 @@ class ChatRequest:
         parallel: allow more than one tool call in an answer.
         format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of a string that satisfies it.
         around: prefix and suffix of an answer that satisfies a schema.
-        call_frame: what the model writes before and after a tool's name in a call; the second text is one token.
+        call_frame: texts that the model writes before and after a tool's name in a call; the second is one token.
         reasoning: effort (``low``, ``medium``, ``high``, …) of a reasoning model; ``None``: no reasoning.
         known: fixed text in place of generated prose.
         language: locale of the last message if all messages are text and it is a user's; empty: not detected yet.

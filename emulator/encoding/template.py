@@ -43,7 +43,7 @@ class Template:
     """Bytes with slots for the values that vary.
 
     Args:
-        sample: what :meth:`fill` returns for ``values``.
+        sample: text that :meth:`fill` returns for ``values``.
         values: a number is written as an integer; bytes are JSON or a part of it, and have no slot if empty. A value
             has a slot wherever the sample has it.
     """

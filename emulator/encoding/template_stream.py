@@ -284,10 +284,10 @@ class StreamTemplate:
     """Events of a text with slots for its tokens and for the values that vary.
 
     Args:
-        events: of a stream of :data:`~emulator.encoding.template.SAMPLE`: opening events, one for each token, one with
+        events: events of a stream of :data:`~emulator.encoding.template.SAMPLE`: opening ones, one a token, one with
             the finish reason, perhaps one with token counts, and ``[DONE]``. The last token's may be that of the
             finish reason.
-        values: as for :class:`~emulator.encoding.template.Template`.
+        values: the argument of :class:`~emulator.encoding.template.Template`.
         numbers: bytes behind the first token's text that end with the token's number, or with that and an offset.
     """
 

@@ -29,9 +29,10 @@ class FittedFamily:
     """Estimated distribution.
 
     Fields:
-        parameters: as the scenario language has them; seconds where the value is a time.
+        parameters: parameters by their names in the scenario language; times in seconds.
         times: names of the parameters that are times.
-        ppf: returns a quantile; ``cdf``: the shares of times below values.
+        ppf: returns a quantile.
+        cdf: returns the shares of times below values.
         bic: Bayesian information criterion.
     """
 
@@ -88,8 +89,8 @@ class LatencyFit:
 
     Fields:
         prefill: seconds for each prompt token; 0: no influence was found.
-        factor: of ITL from 1 to ``capacity`` running calls; 1: no influence was found.
-        notes: what could not be estimated, and why.
+        factor: by which ITL rises from 1 to ``capacity`` running calls; 1: no influence was found.
+        notes: sentences that say what could not be estimated, and why.
     """
 
     ttft: Fit

@@ -20,7 +20,7 @@ def break_arguments(text: str, schema: JSON, how: Breakage) -> str:
 
     Args:
         text: the arguments as JSON text; text that does not parse is broken as text only.
-        schema: of the tool's parameters.
+        schema: JSON Schema of the tool's parameters.
     """
     if how == "truncated":
         return _truncate(text)

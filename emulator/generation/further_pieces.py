@@ -33,8 +33,8 @@ class Pages:
     """Pieces of all lists.
 
     Fields:
-        sizes: pieces of each list, by its name.
-        common: by locale, ideographs or syllables, most common first.
+        sizes: number of pieces of each list, by its name.
+        common: ideographs or syllables by locale, most common first.
     """
 
     def __init__(self, path: Path) -> None:

@@ -33,11 +33,12 @@ class FixedReply:
     Fields:
         pieces: texts sent as one token each, after ``text``.
         tool_calls: name, arguments as JSON text and, if it is fixed too, id.
-        embedding: of every input; ``pad``: filled up with zeros to the model's length.
+        embedding: vector of every input.
+        pad: vectors are filled up with zeros to the model's length.
         embeddings: tests of an input, each with its vector; the first that holds.
         usage: token counts to report by name, in place of the actual ones.
         mode: generate an instance of the request's schema, in this mode; also of a tool's if the answer calls one.
-        broken: how the arguments of tool calls are broken.
+        broken: way in which the arguments of tool calls are broken.
         is_generated: nothing is fixed.
     """
 

@@ -90,7 +90,7 @@ class SentenceBank:
         separator: text between two sentences.
         openers: first sentences.
         flowing: sentences that follow another.
-        breaking: the same sentences, each after a blank line.
+        breaking: the sentences of ``flowing``, each after a blank line.
     """
 
     separator: str

@@ -11,7 +11,7 @@ class TokenizerProfile:
     """Parameters of the tokenizer of one model family.
 
     Fields:
-        eos: of a chat model, the token that ends a turn.
+        eos: end-of-sequence token; of a chat model, the one that ends a turn.
         per_text: special tokens around a text that goes through no chat template.
         template_base: tokens a chat template adds to a conversation: ``bos`` and the answer's header.
         template_per_message: tokens a chat template adds to each message.

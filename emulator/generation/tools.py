@@ -246,7 +246,7 @@ def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0, mode: Mo
 
     Args:
         turn: index of the call among those of the same tool; each takes the next value that the prompt lists.
-        mode: how the instance is generated; only a typical one takes values from the prompt.
+        mode: mode of generation; only in the typical one are values taken from the prompt.
 
     Raises:
         emulator.generation.json_schema.Unsatisfiable: no arguments satisfy the schema.

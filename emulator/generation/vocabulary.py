@@ -25,7 +25,7 @@ class Vocabulary:
     """Pieces that a vocabulary of any size holds.
 
     Fields:
-        pieces: by rank, without repetition.
+        pieces: texts of the tokens by rank, without repetition.
         longest: length of the longest piece by its first three characters. Text that begins with no key starts with a
             piece of at most two characters.
     """

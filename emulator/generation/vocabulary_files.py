@@ -60,9 +60,11 @@ class PackagedFile:
     """Vocabulary that a package contains.
 
     Fields:
-        package, module: as installed and as imported; ``path``: of the file, or of a folder with its configuration.
+        package, module: name of the package as installed and as imported.
+        path: path of the file in it, or of a folder with its configuration.
         pattern: splits a text before the merges of a ``*.tiktoken``; absent for other kinds of files.
-        bos, eos: its special tokens; ``size``: of the vocabulary with all of them.
+        bos, eos: id and text of its special tokens.
+        size: number of tokens in the vocabulary, all special ones included.
     """
 
     package: str
@@ -114,7 +116,8 @@ class Backend(Protocol):
     """Tokenizer of a library.
 
     Fields:
-        size: of the vocabulary; ``bos``, ``eos``: ids of its special tokens.
+        size: number of tokens in the vocabulary.
+        bos, eos: ids of its special tokens.
         specials: texts of these two.
         separators: texts of all special tokens, if the texts between them can be cut one by one.
     """

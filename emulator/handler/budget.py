@@ -35,7 +35,8 @@ class _Bound:
     """One bound of a budget.
 
     Fields:
-        text: as messages name it; ``limit``: as a refusal names what is exceeded.
+        text: name of the bound in messages.
+        limit: name in a refusal of what is exceeded.
         per_request: each request has its own.
         reserved: parts that an open call takes.
     """

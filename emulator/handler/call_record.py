@@ -103,15 +103,16 @@ class CallRecord:
 
     Fields:
         ended: Unix seconds.
-        explainer, match: dropped with the payload; ``rule_name`` and ``fault_types`` stay.
-        asked_operation: as metrics count it; see :func:`~emulator.handler.operations.name_operation`.
+        explainer, match: the scenario that answered, and its match; dropped with the payload.
+        asked_operation: operation as metrics count it; see :func:`~emulator.handler.operations.name_operation`.
         asked: rules were evaluated.
-        usage, finish_reason: of the plan, if there is one; the latter of its first choice.
+        usage, finish_reason: usage of the plan and finish reason of its first choice, if there is a plan.
         response: ``None`` if it is made again when it is read: it would be most of the record's memory.
         quota: balances that the response was made with.
         max_body_bytes: bytes kept of each body; 0: no bodies and headers are kept.
         rule_results: results of the rules, stored if rules match on credentials, which are not kept.
-        left: the client disconnected early; ``over``: the record is final.
+        left: the client disconnected early.
+        over: the record is final.
     """
 
     explainer: EntryExplainer | None

@@ -32,13 +32,16 @@ class RequestTarget:
     """Where a request goes, which depends on its head and the active scenario alone.
 
     Fields:
-        path: without the prefixes of session and vendor; ``base_url``: with them.
-        written_query: as the fingerprint has it.
-        headers: without the session suffix of credentials; ``visible``: those that parsers may read.
+        path: path without the prefixes of session and vendor.
+        base_url: URL of the vendor, with these prefixes.
+        written_query: query as the fingerprint has it.
+        headers: headers of the request, with the session suffix removed from credentials.
+        visible: headers that parsers may read.
         encoding: the Content-Encoding header.
         overrides: there are ``x-emulator-*`` headers.
         head_size: bytes of headers and query as the journal counts them.
-        endpoint: ``None`` if no endpoint has the path and method; ``missing``: the refusal then.
+        endpoint: endpoint of path and method; ``None`` if there is none.
+        missing: error of a request without an endpoint.
         place: cache key of the request, but for body and principal.
     """
 
@@ -76,16 +79,23 @@ class RequestContext:
 
     Fields:
         started: when the request was admitted, Unix seconds.
-        epoch: of the journal; ``start_seq``: sequence number of the request's start.
+        epoch: epoch of the journal.
+        start_seq: sequence number of the request's start.
         fingerprint: equal for equal requests.
-        parsed: the call, or the response or change of a route without a model; ``call``: the former.
+        parsed: result of the parser: a call, or the response or change of a route without a model.
+        call: the same if it is a call.
         refusal: the error in place of an answer.
         overrides: the request has ``x-emulator-*`` headers.
-        error: kind of refusal; ``limits``: limits that refused; ``hint``: what the client may have meant.
-        response: the response; ``extra``: headers the emulator adds; ``fault_sites``: where faults changed it.
-        is_inner: the request is part of another one, such as a batch; ``is_forwarded``: the real service answers.
+        error: kind of the refusal.
+        limits: limits that refused the call.
+        hint: sentence that says what the client may have meant.
+        response: the response.
+        extra: headers that the emulator adds to it.
+        fault_sites: positions at which faults changed it.
+        is_inner: the request is part of another one, such as a batch.
+        is_forwarded: the real service answers.
         is_stopped: the response was stopped before its end by another request.
-        spending: what the call may add to a budget that is enforced.
+        spending: amounts that the call may add to a budget that is enforced.
         record: the call record, once the call is recorded.
         span: the OpenTelemetry span, if tracing is on.
     """

@@ -253,7 +253,7 @@ def write_query(query: Mapping[str, str]) -> str:
 def compute_fingerprint(vendor: str, request: Request, query: str) -> bytes:
     """Return the fingerprint of a request, which leaves out headers, session, order of JSON keys, and boundaries.
 
-    ``query``: of :func:`write_query`.
+    ``query``: query as :func:`write_query` returns it.
     """
     body, written = request.body, None
     if 0 < len(body) <= _MAX_CANONICAL_BODY:

@@ -44,7 +44,7 @@ class Emulator:
     ``defers_key``: the store is remote and no rule needs the attempt before the quotas are charged, so one store
     command counts the attempt and charges the quotas.
     ``derive_answer_key``: returns the response key for a fingerprint and an attempt.
-    ``principals``: those that a quota alone is about, by its name.
+    ``principals``: names of the principals that a quota is restricted to, by its name.
     ``retires``: an outage of the scenario retires deployments.
     """
 
@@ -218,7 +218,7 @@ class Emulator:
         """Return the plan of a call.
 
         Args:
-            key: of the response.
+            key: response key of the call.
             now: when the call was admitted, Unix seconds.
             admission: slot and balances of the call, if slots or quotas limit it.
             repeated: fingerprint of a repeated call, to cache its content.

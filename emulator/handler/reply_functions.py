@@ -31,7 +31,7 @@ class NoReplyError(ValueError):
 class ReplyFunctions:
     """Functions by session and rule; the rule's own reply is a placeholder.
 
-    ``errors``: what functions raised, with the session, until a test takes it.
+    ``errors``: exceptions that functions raised, with the session, until a test takes them.
     """
 
     functions: dict[tuple[str, str], ReplyFunction] = field(default_factory=dict)

@@ -59,12 +59,13 @@ class RequestHead:
     """Head of a request; a server remembers heads, so that the requests of one client share theirs.
 
     Fields:
-        target: as the client sent it; ``path``: decoded, without the query.
-        length: of the body, if it is announced.
+        target: request target as the client sent it.
+        path: decoded path, without the query.
+        length: bytes of the body, if they are announced.
         keep_alive: the client accepts further responses on the connection.
         is_modern: the client speaks HTTP/1.1.
-        destination: what the server derives from the head alone, to find the handler of its requests.
-        is_inline: its requests are answered without a task as far as nothing waits; ``None``: not known yet.
+        destination: result of the server's search for the handler, which depends on the head alone.
+        is_inline: requests are answered without a task as far as nothing waits; ``None``: not known yet.
     """
 
     __slots__ = (

@@ -38,7 +38,8 @@ class SendProgress:
         first: when the body began, Unix seconds.
         reached: due time of the last write, seconds after admission.
         tokens: number of tokens sent, if the writer counts them.
-        dues: due time of each write, seconds after admission; ``lateness``: its delay, seconds.
+        dues: due time of each write, seconds after admission.
+        lateness: delay of each write, seconds.
         whole: the response was sent in full; false if the client disconnected early.
         truncated: a fault ended the stream early, though the HTTP response is complete.
         began, over: real time of the request's head and of the response's end, Unix seconds; 0: as the clock had it.

@@ -42,7 +42,7 @@ class SessionRoute:
         session: name; empty: the server's own state.
         path: without the session prefix.
         prefix: session prefix of the path; links in responses carry it.
-        headers: with the session suffix removed from credentials.
+        headers: headers of the request, with the session suffix removed from credentials.
         overrides: the request has ``x-emulator-*`` headers.
         key_suffix: session suffix of the credential, if it named the session; issued credentials end with it.
     """

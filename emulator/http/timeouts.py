@@ -34,9 +34,9 @@ class Timeouts:
     """Client timeouts in seconds; ``inf``: none.
 
     Fields:
-        head: from the first byte of a request to the end of its head.
-        body: from there to the end of its body.
-        idle: without a request, or without reading a byte of a response.
+        head: maximum from the first byte of a request to the end of its head.
+        body: maximum from there to the end of its body.
+        idle: maximum without a request, or without reading a byte of a response.
     """
 
     head: float = 30.0

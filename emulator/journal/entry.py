@@ -80,10 +80,11 @@ class RecordedResponse:
     """Response of a recorded call.
 
     Fields:
-        headers: with those that the emulator adds.
-        body: of a response in one piece.
-        choice: the first one of the plan.
-        raw: bytes of a response with faults; ``fault_sites``: where the faults changed it.
+        headers: headers of the response, with those that the emulator adds.
+        body: body of a response in one piece.
+        choice: first choice of the plan.
+        raw: bytes of a response with faults.
+        fault_sites: positions at which the faults changed it.
         encode_stream: returns the bytes of a stream; absent: it cannot be made again.
     """
 
@@ -177,16 +178,16 @@ class Payload:
 
     Fields:
         request: the body may be truncated.
-        headers: of the response.
-        body: of a response that is no stream; may be truncated.
+        headers: headers of the response.
+        body: body of a response that is no stream; may be truncated.
         text: text that the model generated, as far as it was sent.
-        received: the same of a stream that ended early; else ``None``.
+        received: text that the client received of a stream that ended early; else ``None``.
         planned: whole text of a response that ended early; else ``None``.
         tool_calls: pairs of name and arguments.
         raw: bytes sent of a body that faults changed; may be truncated.
         fault_sites: positions in ``raw`` that faults changed, in order of the faults.
         encode_stream: returns the bytes of a stream that was sent whole; absent: they cannot be made again.
-        writes: of a stream, pairs of due and actual time in seconds after admission; see :func:`thin_out`.
+        writes: pairs of due and actual time of a stream's writes, seconds after admission; see :func:`thin_out`.
         request_cut, response_cut: the body was truncated.
         size: bytes that count against the payload limit.
     """
@@ -220,23 +221,25 @@ class JournalEntry:
         seq: order of the ends of requests, over the whole server.
         start_seq: order of their beginnings.
         vendor: ``None`` if no vendor has the path.
-        served: which of several served models behind the deployment answered.
+        served: name of the model that answered, if several are behind the deployment.
         number: position among equal requests of the session, from 1.
-        completion_tokens: of the response as planned; ``sent_tokens``: those that were sent.
+        completion_tokens: number of tokens of the response as planned.
+        sent_tokens: number of these that were sent.
         planned_ttft: due time of the first byte of the body after admission; ``None`` without a plan.
-        ttft: its actual time.
+        ttft: time of that byte, seconds after admission.
         planned_end: due time of the last byte.
         lateness: actual minus due time of each write.
-        whole: the response was sent to its end; ``client_left``: the client disconnected before that.
+        whole: the response was sent to its end.
+        client_left: the client disconnected before the end.
         faults: types of the faults applied to the response, in order.
         hint: why the request was refused before the rules, or by a limit.
         build_payload: builds the payload at each read, as its source is smaller than the payload. ``None`` once
             evicted, as is ``evidence``.
-        bytes_in, bytes_out: of the bodies on the wire.
-        traceparent: as the client sent it.
-        real_start, real_end: of the call, in real time, which is the client's.
+        bytes_in, bytes_out: bytes of the bodies on the wire.
+        traceparent: header ``traceparent`` as the client sent it.
+        real_start, real_end: start and end of the call in real time, which is the client's.
         connection: number of its connection; 0: unknown.
-        body: of the request, from which ``prompt_line`` is read; empty once evicted.
+        body: body of the request, from which ``prompt_line`` is read; empty once evicted.
     """
 
     id: str

@@ -64,7 +64,7 @@ class Latency(StrictModel):
         """Return when each of ``count`` tokens is due, in seconds after admission, never decreasing.
 
         Args:
-            prompt_tokens: of the whole call.
+            prompt_tokens: number of prompt tokens of the whole call.
             key: key of the choice; TTFT and ITL draw from keys derived from it.
             running: running calls at admission, this one included.
         """

@@ -34,7 +34,7 @@ class Shares:
     """Shares of quotas that the calls of one caller are charged to.
 
     Fields:
-        rows: of each share quota, scope and number of its unit.
+        rows: quota, scope and number of the unit of each share.
         has_places: some are quotas of concurrency, whose charges are places.
     """
 
@@ -48,10 +48,10 @@ class Ticket:
 
     Fields:
         ticket: identifies the charges in the store.
-        prompt_tokens: of all prompts of the call.
+        prompt_tokens: number of tokens of all prompts of the call.
         charges: one per share; that of a quota of concurrency is a place.
         balances: one per charge, after it.
-        slot: of ``latency.load``; ``None`` if the deployment has no such limit.
+        slot: slot of ``latency.load``; ``None`` if the deployment has no such limit.
     """
 
     session: str

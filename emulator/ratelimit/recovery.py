@@ -21,7 +21,7 @@ class Recovery:
     """State of a call's quotas during the recovery from an outage.
 
     Fields:
-        outage: what took them away.
+        outage: name of the outage that took the quotas away.
         missing: share of each amount that is not back, from 1 down to 0.
         left: seconds until all is back.
     """
@@ -59,7 +59,7 @@ class Recovery:
     def refuse_share(self, key: bytes) -> EmulatedError | None:
         """Return the refusal of a call without quotas, drawn with the share of capacity that is missing.
 
-        ``key``: of its response. ``None``: it is not refused.
+        ``key``: response key of the call. ``None``: the call is not refused.
         """
         draw = draw_uniform(derive_key("recovery", self.outage), key)
         if draw >= self.missing:

@@ -53,7 +53,7 @@ class Exchange:
         request_headers, headers: without framing (Content-Length, Transfer-Encoding).
         status: 0: no head arrived.
         offset: seconds from the request to the head of the response.
-        framing: how the service marked the end of the body.
+        framing: way in which the service marked the end of the body.
         missing: bytes that Content-Length announced and that never came.
         excess: bytes that came after those that Content-Length announced, which no client reads.
         unkept: bytes of the response that came and are not in the file.

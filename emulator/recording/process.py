@@ -28,7 +28,7 @@ class ProcessWriters:
 
     The search takes about as long as passing a stream on: in a thread it would delay every event by milliseconds.
 
-    ``process``: that process.
+    ``process``: the child process.
     """
 
     def __init__(self) -> None:

@@ -36,7 +36,8 @@ class Secrets:
     Fields:
         seen: credentials that the call carried in headers and query.
         in_headers: number of credentials cut from credential headers and query parameters.
-        elsewhere: number cut from any other place; ``places``: these places.
+        elsewhere: number cut from any other place.
+        places: names of these places.
     """
 
     seen: set[str] = field(default_factory=set)

@@ -173,7 +173,7 @@ class Relay:
 
         Args:
             target: path and query for the service, encoded.
-            body: of the request, if it was read already.
+            body: body of the request, if it was read already.
         """
         return await _RelayedCall(http, observer).run(
             self._open(), http.head.method, f"{self.upstreams[vendor]}{target}", headers, body

@@ -55,7 +55,9 @@ class Piece(NamedTuple):
     """Part of a recorded body: an event, or what of one event is in one write.
 
     Fields:
-        offset: of its write; ``is_end``: of an event; ``is_flushed``: the last of its write.
+        offset: offset of its write in seconds.
+        is_end: it ends an event.
+        is_flushed: it is the last part of its write.
         spoken: number of events with text so far.
     """
 
@@ -161,7 +163,7 @@ def build_response(
     """Build the response of an exchange.
 
     Args:
-        tokens: of the whole answer.
+        tokens: number of tokens of the whole answer.
         schedule: returns when a write is due that was recorded at an offset.
         is_dated: the emulator sends a date of its own.
     """

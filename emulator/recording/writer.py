@@ -38,7 +38,8 @@ class ExchangeSummary:
         path: file that was written.
         target: path and query, redacted.
         tokens: completion tokens that the response states; of a stream without a usage its events with text.
-        unkept: bytes that are not in the file; ``secrets``: credentials that were cut.
+        unkept: number of bytes that are not in the file.
+        secrets: credentials that were cut.
         exposed: places of credentials outside credential headers.
     """
 

@@ -106,7 +106,7 @@ class ScenarioBuilder:
         """Return an active scenario.
 
         Args:
-            seed: in place of the scenario's own.
+            seed: seed in place of the scenario's own.
             state: counters and quotas to continue with; absent: new ones.
             started: start time, Unix seconds; absent: now.
             epoch: distinguishes this activation from others of the same scenario.

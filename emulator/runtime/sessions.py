@@ -31,7 +31,7 @@ class Session(Generic[W]):
 
     Fields:
         used: time of the last use, seconds by :func:`time.monotonic`.
-        active: its own active scenario; ``None``: the server's.
+        active: active scenario of the session; ``None``: the server's.
         weight: estimated bytes of that scenario.
     """
 

@@ -16,7 +16,7 @@ def list_quotas(limits: Sequence[Limit]) -> Sequence[Quota]:
 
 
 def name_principals(limits: Sequence[Limit]) -> Mapping[str, str]:
-    """Return the principals that each limit alone is about, by the name of its quota."""
+    """Return the principals that each limit is restricted to, by the name of its quota."""
     pairs = zip(list_quotas(limits), limits, strict=True)
     return {quota.name: ", ".join(limit.principal or ()) for quota, limit in pairs}
 

@@ -180,14 +180,14 @@ class RequestAttributes:
     Fields:
         endpoint: path on the vendor's own port.
         request: the inference request; ``None`` for catalogue and health routes, and for requests the vendor rejects.
-        prompt_tokens: of the whole request.
-        headers: by lower-case name.
+        prompt_tokens: number of prompt tokens of the whole request.
+        headers: values by lower-case name.
         body: returns the parsed body; raises ``ValueError`` if it is not JSON.
         fingerprint: equal for equal requests, across sessions and attempts.
         attempt: number of equal requests of the session before this one.
         since_start: scenario seconds since start or reset.
         now: Unix seconds at admission, by the scenario's clock.
-        served: which of several served models answers.
+        served: name of the model that answers, if several are behind the deployment.
     """
 
     vendor: str
@@ -226,7 +226,7 @@ class Matcher:
     """Compiled match field of a rule.
 
     Fields:
-        name: as in the scenario file.
+        name: name of the condition in the scenario file.
         extract: returns the attribute of a request; a tuple matches if one of its values does.
         test: the compiled condition ``wanted``.
         parts: matchers of each item of ``any``, or of ``not``; the attribute is then whether they hold.

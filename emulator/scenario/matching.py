@@ -104,7 +104,7 @@ class Match:
     """Result of matching: the matching rule, if any, and its outcome.
 
     Fields:
-        outcome: of the rule, or of the step of its sequence; ``NOTHING`` without a rule.
+        outcome: outcome of the rule, or of the step of its sequence; ``NOTHING`` without a rule.
         counts: ordinal of the request, from 1, by name of each rule that counted it.
     """
 
@@ -123,8 +123,9 @@ class RuleResult:
     Fields:
         failed: the first field that does not match, or ``times.<key>``; ``None`` if the rule matches.
         detail: found and wanted value, with credentials redacted.
-        loggable: the same without content of prompt, headers, query and body.
-        held: number of fields that match; ``missing``: number of those that do not.
+        loggable: ``detail`` without content of prompt, headers, query and body.
+        held: number of fields that match.
+        missing: number of fields that do not match.
         draw: random draw from 0 to 1 of a rule with a probability.
     """
 
@@ -142,7 +143,7 @@ class _Compiled:
     """Compiled rule.
 
     Fields:
-        position: in the scenario, from 0.
+        position: position of the rule in the scenario, from 0.
         filed: matchers that :class:`_Candidates` find the rule by: one holds if the rule does; empty if all are costly.
         rest: the other matchers of fields that are not in the index.
         count_key: returns the key of the rule's counter; ``None`` if the rule needs no ordinal.

@@ -124,7 +124,7 @@ def fill(
     """Return the text with placeholders replaced; an attribute that the request does not have is empty.
 
     Args:
-        key: of the response; every ``{uuid}`` is derived from it.
+        key: response key, from which every ``{uuid}`` is derived.
         now: Unix seconds.
         most: limit of the result in bytes of memory.
         captures: returns the texts of ``{match.name}``.

@@ -79,8 +79,9 @@ class Regex:
 
     Fields:
         steps: cost of compiling, and worst-case cost of searching one character; a step takes 10 bytes of memory.
-        pattern: as in the scenario file.
-        words: texts of which the expression wants one, if it is no more than that; ``folds``: in lower case.
+        pattern: text of the expression in the scenario file.
+        words: texts of which the expression wants one, if it is no more than that.
+        folds: these texts are in lower case, and case is ignored.
         needed: texts of which a match in ASCII contains one, in lower case; empty if unknown.
     """
 

@@ -28,7 +28,7 @@ class ReplayFiles:
     """Exchanges of a scenario.
 
     Fields:
-        texts: of each exchange: a line with the name of its file, then its text. ``None``: no folder.
+        texts: each exchange as a line with the name of its file, then its text; ``None``: no folder.
         files: the files that were read.
         mistakes: why the folder cannot be read.
     """

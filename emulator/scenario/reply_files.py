@@ -39,7 +39,7 @@ class ReplyFiles:
     """Reply files of a scenario.
 
     Fields:
-        texts: by the path of the reply in the scenario.
+        texts: texts of replies by the path of the reply in the scenario.
         files: the files that were read.
         mistakes: files that could not be read.
     """

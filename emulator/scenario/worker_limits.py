@@ -19,7 +19,7 @@ def validate_for_workers(loaded: ParsedScenario, scenario: Scenario) -> None:
     """Raise if an outcome depends on requests that another process serves.
 
     Args:
-        scenario: that of ``loaded`` with command-line overrides applied.
+        scenario: scenario of ``loaded`` with command-line overrides applied.
 
     Raises:
         ScenarioError: with a row for each part that needs a shared store.

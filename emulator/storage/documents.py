@@ -19,10 +19,10 @@ class StorageLimits:
     """Storage limits of one namespace; the least recently used data is evicted first.
 
     Fields:
-        counters: of all sessions together; a session above its equal share evicts its own.
+        counters: maximum of all sessions together; a session above its equal share evicts its own.
         accounts: quota shares of one session, which clients can create by the principals they send.
         documents: bytes of all sessions together.
-        sessions: in a shared store; each process has a limit of its own for its sessions.
+        sessions: maximum in a shared store; each process has a limit of its own for its sessions.
     """
 
     counters: int = 50_000

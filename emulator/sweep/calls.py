@@ -29,9 +29,9 @@ class CallClass:
     Fields:
         sample: the first of them.
         when: conditions of a rule that matches them.
-        ordinal: which of the calls that match is the sample, from 1.
+        ordinal: number of the sample among the calls that match, from 1.
         needs: earlier calls that the sample refers to, oldest first.
-        rule: of the scenario of all runs, or of the test, which takes the sample.
+        rule: rule that takes the sample, from the scenario of all runs or of the test.
         test: the test that made the call in a session of its own; empty: it was made in that of the run.
         document: the scenario of that test.
     """

@@ -122,7 +122,7 @@ def list_cells(call: CallClass, body: bytes, *, full: bool = False) -> Iterator[
     """Yield every error, and every fault at every position, of a class of calls.
 
     Args:
-        body: of the answer without a fault.
+        body: body of the answer without a fault.
         full: after every token, in place of the middle of the answer.
     """
     for kind in KINDS:

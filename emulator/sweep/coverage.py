@@ -24,8 +24,8 @@ class Coverage:
     """Failures that each class of calls met.
 
     Fields:
-        calls: how many calls met each failure that they can meet, by class.
-        rules: how many tests judged each rule; none are known of a page of calls.
+        calls: number of calls that met each failure that they can meet, by class.
+        rules: number of tests that judged each rule; none are known of a page of calls.
     """
 
     calls: dict[str, dict[str, int]] = field(default_factory=dict)

@@ -22,7 +22,7 @@ class SweepReport:
 
     Fields:
         calls: digest of each class of calls.
-        command: what was run.
+        command: words of the command that was run.
         files: digest of the files that the command names.
         is_complete: every cell has its outcome.
     """

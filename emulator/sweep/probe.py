@@ -27,7 +27,8 @@ class Answer:
 
     Fields:
         head: status line and headers, without those of the emulator.
-        whole: it ended as HTTP has it; ``reset``: the connection was reset.
+        whole: the answer ended as HTTP demands.
+        reset: the connection was reset.
     """
 
     head: bytes

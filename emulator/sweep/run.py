@@ -38,7 +38,7 @@ class SweepOptions:
 
     Fields:
         vendors: the command has the environment variables of their clients; of a shared one, the last vendor's.
-        hang_after: seconds; ``None``: by the fault-free run.
+        hang_after: seconds after which a run counts as hanging; ``None``: derived from the run without faults.
         full: run every cell, at every token.
         shard: number of this part of the sweep, from 1, and how many parts there are.
         base: scenario files that all runs have.
@@ -84,7 +84,7 @@ class Row:
     Fields:
         broken: rule and sentence of each breach.
         like: the cell whose run shows the outcome; empty: a run of its own.
-        said: what the command printed last, where it did not survive.
+        said: last lines that the command printed, where it did not survive.
         test: the test that met the fault in a session of its own.
     """
 

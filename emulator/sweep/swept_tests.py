@@ -31,10 +31,10 @@ class SweptRun(BaseModel):
     """One run of the command as its tests learn of it.
 
     Fields:
-        url: of the emulator's front port.
-        session: that of the run, for calls outside tests; its scenario is that of tests without one.
+        url: URL of the emulator's front port.
+        session: session of the run, for calls outside tests; its scenario is that of tests without one.
         folder: for a file of each test.
-        clock: of scenarios that name none.
+        clock: clock of scenarios that name none.
         test: the test that meets the fault; empty: none.
         rule: the rule that causes it.
     """

@@ -33,9 +33,10 @@ class CallContent:
     """Parts of a call that are read on demand.
 
     Fields:
-        sent: headers of the request, by lower-case name; ``received``: those of the response.
-        body: of the request.
-        text: as far as it was sent.
+        sent: headers of the request, by lower-case name.
+        received: headers of the response, by lower-case name.
+        body: body of the request.
+        text: text of the answer as far as it was sent.
         tool_calls: pairs of name and arguments.
     """
 
@@ -51,12 +52,13 @@ class Call:
     """One call of a session; times in real seconds.
 
     Fields:
-        number: its ``seq`` in the journal, as messages name it; 0 while it is open.
+        number: ``seq`` of the call in the journal, by which messages name it; 0 while it is open.
         key: equal for equal requests.
-        principal: who called.
-        end: of its answer, or when the client was seen to have left; now for an open call.
+        principal: principal that called.
+        end: end of the answer, or when the client was seen to have left; for an open call, the present time.
         has_ended: the call is in the journal.
-        delivered: tokens sent; ``bytes_out``: bytes of the body sent.
+        delivered: number of tokens sent.
+        bytes_out: bytes of the body sent.
         connection: number of its connection; 0: unknown.
     """
 

@@ -20,7 +20,7 @@ class Budget:
     Fields:
         output_tokens: sent, wasted ones included.
         cost: USD.
-        attempts: of one request.
+        attempts: attempts of one request.
     """
 
     output_tokens: int | None = None
@@ -35,7 +35,7 @@ class Expectations:
     Fields:
         early: share of a wait by which a client may come early, as it draws its waits and takes time itself.
         growth: minimum ratio of a wait to the one before.
-        attempts: maximum of one request.
+        attempts: maximum of attempts of one request.
         retries_after_delivery: a client may repeat a request of which it has a part of the answer.
         deadline: after so long a client leaves a call.
         hedges: maximum of equal calls at once.

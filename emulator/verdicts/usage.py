@@ -18,10 +18,10 @@ class WastedTokens:
     """Output tokens that nobody has a whole answer of.
 
     Fields:
-        refused: of answers that ended in an error.
-        cut: of answers that broke off or ended early.
-        abandoned: of answers whose client left.
-        superseded: of whole answers to a request that an equal call, open at the same time, answered first.
+        refused: tokens of answers that ended in an error.
+        cut: tokens of answers that broke off or ended early.
+        abandoned: tokens of answers whose client left.
+        superseded: tokens of whole answers to a request that an equal call, open at the same time, answered first.
     """
 
     refused: int = 0

@@ -38,7 +38,7 @@ def embed_texts(
     """Return one unit row of ``length`` float32 per text; a shorter one is the beginning of that of ``dimensions``.
 
     Args:
-        keys: from which the vectors of hashed texts are drawn.
+        keys: keys from which the vectors of hashed texts are drawn.
         model: models with different keys have the same cosines and different coordinates.
 
     Bounds: in ``dimensions``, declared cosines hold to 1e-3. Shortened to a multiple of the block they hold as well:

@@ -40,7 +40,8 @@ class GeminiOptions:
 
     Fields:
         model: ``modelVersion``.
-        thoughts: include thoughts; ``signatures``: thought signature of each candidate, empty: none.
+        thoughts: include thoughts.
+        signatures: thought signature of each candidate; empty: none.
         rated: categories of harm that the response rates; which of them a filtered one has is unverified.
         array: stream one JSON array in place of server-sent events.
     """

@@ -115,7 +115,7 @@ def remember_chat(
 
     Args:
         parse_options: called if the options are remembered now.
-        context: as of :func:`recall_chat`.
+        context: the argument of :func:`recall_chat`.
     """
     if not request.documents:
         with suppress(ValueError):  # nested too deeply to encode

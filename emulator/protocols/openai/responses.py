@@ -77,15 +77,17 @@ class ResponseOptions:
         echo: fields that repeat the request.
         chat_usage: ``usage`` also has chat's names.
         stream_usage: the stream's last event has usage.
-        events, done: ``event:`` lines; a closing ``[DONE]``.
-        summary: reasoning items show their text; ``encrypted``: also an encrypted form of it.
+        events: the stream has ``event:`` lines.
+        done: the stream ends with ``[DONE]``.
+        summary: reasoning items show their text.
+        encrypted: reasoning items have an encrypted form of their text.
         obfuscate: deltas are padded, so that their size does not tell the text's.
         queued: the response waits in the background before generation starts.
         customs: names of the custom tools, which take one text.
         searches: file search calls before all other items, without their ids.
         citations: passages to annotate in the text; without any of them in it, its end is annotated with the first.
-        findings: fields that are set when the response has ended and ``null`` before; ``filtered``: their values if the
-            content filter ended the response.
+        findings: fields that are set when the response has ended and ``null`` before.
+        filtered: their values if the content filter ended the response.
     """
 
     model: str

@@ -164,7 +164,7 @@ class EmbeddingsCodec:
     """Codec of vectors in the requested encoding.
 
     Fields:
-        characters: of all texts.
+        characters: number of characters of all texts.
         images: number of images in the request; ``None``: the inputs are texts.
     """
 

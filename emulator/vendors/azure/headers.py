@@ -71,7 +71,7 @@ def throttled_headers(
     """Return the quota headers of a throttled request.
 
     Args:
-        details: of the error; without ``balances`` a rule throttled it and ``limit`` is used up.
+        details: details of the error; without ``balances`` a rule throttled it and ``limit`` is used up.
         usual: default quotas, requests and tokens a minute.
     """
     listed: list[tuple[str, int, int]] = []

@@ -16,7 +16,7 @@ def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first
     """Return a page of a list, as ``limit``, ``order``, ``after`` and ``before`` select it.
 
     Args:
-        items: in chronological order.
+        items: items in chronological order.
         newest_first: default order.
     """
     limit = _parse_limit(query.get("limit"))

@@ -28,13 +28,15 @@ class DeploymentProfile:
         identity: headers of a serverless endpoint: model group, session, request context.
         default_tokens: maximum of a chat answer to a request without a limit.
         openai: responses have Azure OpenAI's form.
-        reasoning: the model reasons; ``inline``: in its content, between tags; ``hidden``: not shown.
+        reasoning: the model reasons.
+        inline: reasoning is in the content, between tags.
+        hidden: reasoning is not shown.
         mistral: tool call ids have Mistral's form.
         filtered: responses include the results of the content filter.
         quota: requests and tokens a minute that responses report, though not enforced.
         caches: a repeated long prompt is read from a cache, and the response reports it.
         blocking: a filtered answer is an error.
-        hsts: as in the settings.
+        hsts: the setting of that name.
         api: the only API of the model; empty: those of its task.
         traits: all traits of the model.
         parameters: rules of fields that the model does not simply take, from ``models.json``.

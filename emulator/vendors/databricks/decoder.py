@@ -67,7 +67,7 @@ class Struct:
     """Object with known fields.
 
     Fields:
-        sure: by field, the Python types that always fit.
+        sure: Python types that always fit, by field.
     """
 
     fields: Mapping[str, Shape] = field(default_factory=dict)

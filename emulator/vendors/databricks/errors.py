@@ -72,8 +72,8 @@ class ErrorFields:
     """Formatted error, before it becomes a response or an event.
 
     Fields:
-        body: of the response; a string is sent verbatim.
-        code, message: of the body, where it has them.
+        body: body of the response; a string is sent verbatim.
+        code, message: members of the body, where it has them.
     """
 
     status: int

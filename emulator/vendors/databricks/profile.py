@@ -39,7 +39,8 @@ class RenderOptions:
             reason), ``closing`` (one more, without choices), ``on-request`` (the same, if requested) or ``none``.
         role_everywhere: every chunk of a stream names the role.
         reasoning: ``always``, ``on-request`` (by the request's ``thinking``), ``hidden``, or ``""``.
-        lists: ``content`` may be a list of parts; ``listed``: it always is.
+        lists: ``content`` may be a list of parts.
+        listed: ``content`` always is a list of parts.
         encrypted: reasoning is text that only the service can decrypt.
         signed: a Gemini model that signs its reasoning.
         safety: ``extra_fields`` of each choice; ``None`` for none.
@@ -65,13 +66,14 @@ class DeploymentProfile:
 
     Fields:
         family, traits: the model family and all traits.
-        chats: the endpoint accepts chat requests; ``responds``: Responses requests.
+        chats: the endpoint accepts chat requests.
+        responds: the endpoint accepts Responses requests.
         entities: served entities and their shares of the traffic.
-        rules: for unknown fields.
+        rules: rules for unknown fields.
         chat_fields: fields of a chat request.
         plain: only its texts and its limit can make a plain chat request invalid.
         overhead: tokens that a server-side template adds to each prompt.
-        quotas: of every call, independent of the management API.
+        quotas: quotas that every call is charged to, whatever the management API sets.
         entity_profiles: profile of each served entity, where they may differ.
     """
 

@@ -38,7 +38,8 @@ class DeploymentProfile:
         stock_template: the servable has no chat template of its own.
         thinks: the model reasons.
         stateful: served without continuous batching.
-        tool_parser: tool calls are parsed out of the text; ``reasoning_parser``: reasoning is.
+        tool_parser: tool calls are parsed out of the text.
+        reasoning_parser: reasoning is parsed out of the text.
         markup: format of a tool call in the text, by the name of its parser.
         nireq: parallel inference requests of a classic model.
     """

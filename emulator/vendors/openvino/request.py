@@ -62,7 +62,9 @@ class Fields:
         plain: special tokens are shown, so nothing is parsed out of the text.
         pictures: URLs of images in the messages.
         sounds: ``input_audio`` objects in the messages.
-        speaks: audio is requested; ``writes``: text is. ``pcm``: audio without a header.
+        speaks: audio is requested.
+        writes: text is requested.
+        pcm: the audio has no header.
         chunk_frames: codec frames per piece of streamed audio.
     """
 

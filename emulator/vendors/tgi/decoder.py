@@ -58,8 +58,8 @@ class Mismatch(Exception):
         inside: the error position is the end of the value, else its start.
         ahead: bytes behind the start at which it is.
         within: steps below ``path`` to the value at which the error is.
-        where: ``key``: it is behind the first key of the value; ``after``: it has no position but that of what is
-            around the value.
+        where: ``key``: the error is behind the first key of the value; ``after``: it has no position but that of the
+            list or object around the value.
         syntax: the parser itself fails, so the body is no valid JSON for it.
         path: path of the value; each enclosing container adds a step.
         repeated: names of the field that occurs twice.
@@ -422,7 +422,7 @@ def untagged(name: str, *choices: Type[T], flattened: bool = False) -> Type[T]:
     """Return an untagged enum type: the first variant that fits. Its value is read whole before.
 
     Args:
-        flattened: its fields are those of the struct around it.
+        flattened: the fields are those of the struct around it.
     """
 
     def parse_untagged(value: JSON) -> T:

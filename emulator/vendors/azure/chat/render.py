@@ -41,7 +41,7 @@ class ChatCodec:
         functions: tools were offered as ``functions``, so a call is ``function_call``.
         customs: names of the offered custom tools.
         audio: format of an audio answer; ``None`` for text.
-        context: what data sources gave; ``None`` without sources.
+        context: result of the data sources; ``None`` without sources.
         padded: chunks end with ``obfuscation``, which hides the lengths of their texts.
     """
 

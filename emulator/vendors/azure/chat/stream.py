@@ -126,9 +126,10 @@ class _ChoiceChunks:
     Fields:
         tail: id, time and model.
         usage: the choice ends last, and the request wants token counts.
-        functions: a tool call is ``function_call``; ``customs``: names of custom tools.
+        functions: a tool call is ``function_call``.
+        customs: names of custom tools.
         audio: format of an audio answer; ``None`` for text.
-        context: what data sources gave; ``None`` without sources.
+        context: result of the data sources; ``None`` without sources.
         padded: each chunk ends with padding by the size of its text.
     """
 

@@ -63,11 +63,11 @@ class ErrorFields:
     """An error with its defaults filled in.
 
     Fields:
-        message: the error's own; ``None``: the profile's text for its kind.
+        message: text of the error itself; ``None``: the profile's text for its kind.
         openai: it is about a model of OpenAI.
         wait: whole seconds until a retry, for a throttled request.
         quota: requests and tokens a minute that responses of the model report, though not enforced.
-        hsts: as in the settings.
+        hsts: the setting of that name.
     """
 
     kind: ErrorKind

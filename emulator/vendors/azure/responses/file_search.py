@@ -45,7 +45,7 @@ class FileSearchResult:
 
     Fields:
         calls: file search calls without their ids.
-        tokens: of the chunks that the model reads.
+        tokens: number of tokens of the chunks that the model reads.
         text: the answer; ``None``: nothing was found.
     """
 

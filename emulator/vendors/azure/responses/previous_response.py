@@ -14,8 +14,9 @@ class PreviousItems:
     """What a request continues.
 
     Fields:
-        items: of the conversation so far.
-        conversation: its id, if the response joins it; ``at``: the number of items that it ever had.
+        items: items of the conversation so far.
+        conversation: id of the conversation, if the response joins it.
+        at: number of items that the conversation ever had.
     """
 
     items: list[Object]

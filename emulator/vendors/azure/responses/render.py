@@ -24,7 +24,7 @@ class ResponsesCodec:
         previous: the response or conversation that it continues.
         hidden: the response is stored for its conversation alone.
         background: the response is generated after the request has been answered.
-        streamed: its stream can be replayed.
+        streamed: the stream of the response can be replayed.
     """
 
     profile: DeploymentProfile

@@ -90,8 +90,8 @@ class Grant:
     """Claims of an issued token.
 
     Fields:
-        scopes: as requested, separated by spaces.
-        path: of the only object that it grants; empty: no restriction.
+        scopes: scopes as requested, separated by spaces.
+        path: path of the only object that it grants; empty: no restriction.
         expires: Unix seconds.
     """
 

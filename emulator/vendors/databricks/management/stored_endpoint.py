@@ -48,8 +48,9 @@ class StoredEndpoint(BaseModel):
     Fields:
         id: empty for a preconfigured one.
         created, updated: Unix seconds.
-        version: of the current or last config; 0: none yet.
-        up: it serves; ``stopped``: it was stopped by a request.
+        version: version of the current or last config; 0: none yet.
+        up: the endpoint serves.
+        stopped: a request has stopped the endpoint.
         based: the config is still that of the scenario or the catalogue.
         options: settings other than the config, in the API's form.
         access: grants of users, groups and service principals, in the API's form.

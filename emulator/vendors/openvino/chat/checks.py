@@ -17,9 +17,9 @@ class Checks:
     """Checks of one release.
 
     Fields:
-        texts: of several text parts, keep the last one or join all with line breaks.
-        pictures: accept base64 only, or hosts and folders too; ``held``: validate them when the model takes
-            them, not while the message is parsed.
+        texts: keep the last one of several text parts, or join all with line breaks.
+        pictures: accept images in ``base64`` only, or of hosts and folders, too (``anywhere``); ``deferred``: the same,
+            validated when the model takes them, not while the message is parsed.
         domains: hosts must be allowed; earlier releases fetch images from any host.
         failure: error text of an image in no supported format.
         media: status word with which a text graph refuses images; empty: it ignores them.
@@ -31,7 +31,7 @@ class Checks:
     """
 
     texts: Literal["last", "joined"] = "last"
-    pictures: Literal["base64", "anywhere", "held"] = "base64"
+    pictures: Literal["base64", "anywhere", "deferred"] = "base64"
     domains: bool = False
     failure: str = "Image size invalid"
     media: Literal["", "INTERNAL", "INVALID_ARGUMENT"] = ""
@@ -51,7 +51,7 @@ _2025_3 = replace(_2025_2, tools="all")
 _2025_4 = replace(_2025_3, tool_calls=True)
 _2026_0 = replace(_2025_4, domains=True)
 _2026_2 = replace(_2026_0, texts="joined", flat=True, failure="Image parsing failed")
-_2026_3 = replace(_2026_2, pictures="held", media="INVALID_ARGUMENT", content="unseen", sounds=True)
+_2026_3 = replace(_2026_2, pictures="deferred", media="INVALID_ARGUMENT", content="unseen", sounds=True)
 _ROWS: Mapping[tuple[int, int], Checks] = {
     (2026, 3): _2026_3,
     (2026, 2): _2026_2,

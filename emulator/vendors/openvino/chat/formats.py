@@ -25,7 +25,8 @@ class Form:
 
     Fields:
         schema: schema of the JSON, or of a ``bare`` string without quotation marks.
-        opening: fixed text before it; ``closing``: fixed text after it.
+        opening: fixed text before it.
+        closing: fixed text after it.
     """
 
     kind: Format = "text"

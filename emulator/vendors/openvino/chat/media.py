@@ -36,7 +36,7 @@ def validate_picture(fields: Fields, part: Object) -> str:
     url = image.get("url")
     if not isinstance(url, str):
         raise refusal(f"{_STRUCTURE} - image_url does not have url field")
-    if find_checks(fields.release.version).pictures != "held":
+    if find_checks(fields.release.version).pictures != "deferred":
         load_picture(fields, url)
     return url
 

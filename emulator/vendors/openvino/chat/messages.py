@@ -157,7 +157,7 @@ def take_media(fields: Fields, messages: tuple[Message, ...]) -> tuple[Message, 
     checks = find_checks(fields.release.version)
     if fields.parsed.profile.kind in ("vision", "omni"):
         _validate_tags(fields, messages)
-        if checks.pictures == "held":
+        if checks.pictures == "deferred":
             for url in fields.pictures:
                 load_picture(fields, url)
         if fields.parsed.profile.kind == "omni":

@@ -33,9 +33,10 @@ class ChatCodec:
         prompt: text of the last turn.
         stateful: the servable is stateful.
         omits_logprobs: non-streaming responses have no ``logprobs``.
-        separate_kinds: segments parsed out of the text; ``markup``: format of a tool call in the text.
+        separate_kinds: kinds of segments that are parsed out of the text.
+        markup: format of a tool call in the text.
         voice: a non-streaming response has audio.
-        template: of a response with a single text choice.
+        template: template of a response with a single text choice.
     """
 
     settings: OpenVinoSettings

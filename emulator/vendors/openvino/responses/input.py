@@ -129,7 +129,7 @@ def _parse_content(fields: Fields, content: JSON) -> tuple[str, int]:
     texts = [text for part in content if (text := _parse_part(fields, part)) is not None]
     checks = find_checks(fields.release.version)
     # 2026.2 joins the text parts of a chat message but keeps only the last of an item
-    joined = join_texts(texts, checks) if checks.pictures == "held" else texts[-1] if texts else ""
+    joined = join_texts(texts, checks) if checks.pictures == "deferred" else texts[-1] if texts else ""
     return joined, len(content) - len(texts)
 
 

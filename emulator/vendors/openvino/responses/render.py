@@ -20,7 +20,8 @@ class ResponsesCodec:
     """Codec of the Responses API.
 
     Fields:
-        separate_kinds: segments parsed out of the text; ``markup``: format of a tool call in the text.
+        separate_kinds: kinds of segments that are parsed out of the text.
+        markup: format of a tool call in the text.
         voice: the response has audio.
     """
 
