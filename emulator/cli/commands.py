@@ -53,6 +53,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
         prepare_output()
     parser = build_parser()
+    parser.words = sys.argv[1:] if arguments is None else arguments
     options = parser.parse_args(arguments)
     if options.verb is None:
         parser.print_help()
@@ -76,7 +77,7 @@ def _is_closed_pipe(error: OSError) -> bool:
     )
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> "_ArgumentParser":
     """Build the parser with every command and flag."""
     parser = _ArgumentParser(
         prog="emulator",
@@ -154,15 +155,29 @@ _EXAMPLES = {
 
 
 class _ArgumentParser(argparse.ArgumentParser):
-    """Argument parser that prints errors as one line."""
+    """Argument parser that prints errors as one line.
+
+    Fields:
+        words: the arguments that are parsed.
+    """
+
+    words: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        verb = next((word for word in sys.argv[1:] if word in _VERBS), None) if self.prog == "emulator" else None
-        command = (
-            self.prog if verb is None else f"{self.prog} {verb}"
-        )  # an unknown flag is an error of the whole parser
-        line = f"{self.prog}: error: {message}; {_suggest(message) or f'see {command} --help'}"
+        """Print the error of an argument; an unknown flag is an error of the whole parser."""
+        verb = next((word for word in self.words if word in _VERBS), None) if self.prog == "emulator" else None
+        command = self.prog if verb is None else f"{self.prog} {verb}"
+        meant = _suggest(message)
+        if verb is not None:
+            meant = meant or _suggest_flag(message, self._find_command(verb))
+        line = f"{self.prog}: error: {message}; {meant or f'see {command} --help'}"
         self.exit(2, f"{break_commands(escape(line))}\n")
+
+    def _find_command(self, verb: str) -> argparse.ArgumentParser:
+        actions = self._subparsers._group_actions if self._subparsers is not None else []
+        return next(
+            (action.choices[verb] for action in actions if isinstance(action, argparse._SubParsersAction)), self
+        )
 
 
 def _suggest(message: str) -> str:
@@ -176,13 +191,48 @@ def _suggest(message: str) -> str:
     return f"did you mean {meant}?" if meant else ""
 
 
+def _suggest_flag(message: str, parser: argparse.ArgumentParser) -> str:
+    """Return a suggestion for an unknown flag; empty if there is none."""
+    found = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+    if found is None:
+        return ""
+    from emulator.scenario.errors import find_nearest_name
+
+    meant = find_nearest_name(found[1], [name for name in parser._option_string_actions if name.startswith("--")])
+    return f"did you mean {meant}?" if meant else ""
+
+
+def _url(text: str) -> str:
+    if re.match(r"https?://[^/]", text) is None:
+        raise argparse.ArgumentTypeError(f"expected a URL such as http://127.0.0.1:{FRONT_PORT}, not {text!r}")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, not {text!r}")
+    return int(text)
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = -1.0
+    if not 0 <= percent <= 100:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 100, not {text!r}")
+    return percent
+
+
 def _text(what: str, name: str, default: object) -> str:
     return f"{what} [{variable(name)}] (default {default})"
 
 
 def _add_serve(serve: argparse.ArgumentParser) -> None:
     serve.usage = "emulator serve [PATH ...] [--flag VALUE ...]"
-    serve.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or folders; none: plain responses")
+    serve.add_argument(
+        "paths", nargs="*", default=[], metavar="PATH", help="scenario files or folders; none: plain responses"
+    )
     _add_scenario_flags(serve.add_argument_group("scenario"))
     _add_network_flags(serve.add_argument_group("network"))
     _add_control_flags(serve.add_argument_group("console and control API"))
@@ -320,7 +370,9 @@ def _add_env(env: argparse.ArgumentParser) -> None:
 
 def _add_report(report: argparse.ArgumentParser) -> None:
     report.add_argument("--out", metavar="FILE", required=True, help="where the page is written")
-    report.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
+    report.add_argument(
+        "--url", type=_url, help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})"
+    )
     report.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
     report.set_defaults(run=_run_report)
 
@@ -330,7 +382,7 @@ def _add_timeline(timeline: argparse.ArgumentParser) -> None:
     flag("paths", nargs="+", metavar="FILE", help="scenario files, joined")
     flag("--out", metavar="FILE", help="where the SVG is written (default: standard output)")
     flag("--journal", metavar="FILE", help="calls to draw beneath: what GET /_emulator/requests gave")
-    flag("--url", help="base URL of the front of a running emulator, whose calls are drawn beneath")
+    flag("--url", type=_url, help="base URL of the front of a running emulator, whose calls are drawn beneath")
     flag("--session", default="", metavar="NAME", help="the calls of this session alone")
     flag("--until", metavar="TIME", help="end of the picture, such as 2h (default: of all that it shows)")
     timeline.set_defaults(run=_run_timeline)
@@ -376,10 +428,10 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         dest="base",
         help="scenario of all runs: answers, budget",
     )
-    flag("--jobs", type=int, default=1, metavar="N", help="runs at a time (default 1)")
+    flag("--jobs", type=_count, default=1, metavar="N", help="runs at a time (default 1)")
     flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
     flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
-    flag("--max-runs", type=int, metavar="N", help="most runs of the command")
+    flag("--max-runs", type=_count, metavar="N", help="most runs of the command")
     flag("--full", action="store_true", help="run every cell, at every token, and merge none")
     flag("--shard", metavar="I/N", default="1/1", help="run the i-th part of n")
     flag("--json", metavar="FILE", help="write every cell; go on with a sweep that was ended early")
@@ -404,13 +456,15 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
 def _add_coverage(coverage: argparse.ArgumentParser) -> None:
     flag = coverage.add_argument
     flag("reports", nargs="+", metavar="REPORT", help="what pytest --emulator-coverage-file wrote, or a page of calls")
-    flag("--fail-under", type=float, default=0.0, metavar="PERCENT", help="exit with 1 if there is less")
+    flag("--fail-under", type=_percent, default=0.0, metavar="PERCENT", help="exit with 1 if there is less")
     flag("--json", action="store_true", help="as JSON: how many calls met each error and fault")
     coverage.set_defaults(run=_run_coverage)
 
 
 def _add_verdict(verdict: argparse.ArgumentParser) -> None:
-    verdict.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
+    verdict.add_argument(
+        "--url", type=_url, help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})"
+    )
     verdict.add_argument("--session", default="", metavar="NAME", help="the calls of this session (default: of none)")
     verdict.add_argument("--json", action="store_true", help="as JSON, with the figures")
     verdict.set_defaults(run=_run_verdict)
@@ -418,7 +472,9 @@ def _add_verdict(verdict: argparse.ArgumentParser) -> None:
 
 def _add_models(models: argparse.ArgumentParser) -> None:
     models.add_argument("vendor", choices=VENDOR_NAMES, help="vendor")
-    models.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder, which add their own")
+    models.add_argument(
+        "paths", nargs="*", default=[], metavar="PATH", help="scenario files or a folder, which add their own"
+    )
     models.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
     models.add_argument("--json", action="store_true", help="all their attributes as a JSON array")
     models.set_defaults(run=_run_models)
@@ -509,7 +565,9 @@ def _run_fit(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
+    parser.add_argument(
+        "--url", type=_url, help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})"
+    )
     parser.add_argument("--format", choices=("har", "vcr", "exchanges"), default="har", help="of the output")
     parser.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
     parser.set_defaults(run=_run_export)
@@ -528,7 +586,9 @@ def _add_init(init: argparse.ArgumentParser) -> None:
 
 def _add_try(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", metavar="QUESTION", help="the user's message of a chat")
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder; none: plain responses")
+    parser.add_argument(
+        "paths", nargs="*", default=[], metavar="PATH", help="scenario files or a folder; none: plain responses"
+    )
     parser.add_argument("--vendor", choices=VENDOR_NAMES, help="vendor to ask (default: the first that is served)")
     parser.add_argument("--model", metavar="NAME", help="deployment to ask (default: the vendor's usual one)")
     parser.add_argument("--stream", action="store_true", help="ask for a stream")
@@ -542,7 +602,7 @@ def _add_schema(schema: argparse.ArgumentParser) -> None:
 
 
 def _add_health(health: argparse.ArgumentParser) -> None:
-    health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
+    health.add_argument("--url", type=_url, help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
     health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
     text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
     health.add_argument("--port-file", metavar="FILE", help=text)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from emulator.cli.files import require_readable
 from emulator.core.extras import explain_missing
 from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
@@ -17,6 +18,7 @@ def fit(files: Sequence[Path], svg: Path | None) -> int:
     if find_spec("scipy") is None:
         print(f"emulator: error: {explain_missing('fit', 'fit')}", file=sys.stderr)
         return 2
+    require_readable(files)
     from emulator.fit.estimate import fit_latency
     from emulator.fit.show import draw_picture, format_section
     from emulator.fit.traces import TraceError, read_traces

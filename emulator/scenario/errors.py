@@ -283,6 +283,9 @@ def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:
 
 def _explain_unknown(path: KeyPath, data: JSON, schema: Object) -> Mistake:
     """Explain an unknown key: where it belongs, with the nearest valid one, or else with all of them."""
+    if path[-1] == "<<":
+        text = "unknown key; YAML 1.2 has no merge keys: an alias stands for a whole value, so write these keys out"
+        return Mistake(path, text, at_key=True, code=codes.UNKNOWN_KEY)
     known = _known_keys(path[:-1], data, schema)
     name = str(path[-1])[:_MAX_NAME]
     is_misspelt = _find_alias(name, known) or get_close_matches(name, known, n=1, cutoff=0.8)

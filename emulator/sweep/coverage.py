@@ -123,7 +123,9 @@ def parse_coverage(text: str, name: str) -> Coverage:
         found = as_object(parse_json(text))
         calls = {call: _read_counts(possible) for call, possible in as_object(found["calls"]).items()}
         return Coverage(calls, _read_counts(found["rules"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise ValueError(f"{name} is neither a coverage nor a report: it has no {error}") from None
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is neither a coverage nor a report: {error}") from None
 
 

@@ -72,6 +72,9 @@ def test_wrong_usage_prints_one_line_and_exits_2(
         pytest.param(["serve", "--log-level", "loud"], id="a choice that is none"),
         pytest.param(["env", "nobody"], id="an unknown vendor"),
         pytest.param(["no-such-verb"], id="an unknown verb"),
+        pytest.param(["sweep", "--jobs", "0", "--", "true"], id="no jobs"),
+        pytest.param(["sweep", "--max-runs", "-1", "--", "true"], id="runs below none"),
+        pytest.param(["coverage", "a.json", "--fail-under", "nan"], id="a share that is none"),
     ],
 )
 def test_bad_flag_prints_one_line_and_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,12 +84,27 @@ def test_bad_flag_prints_one_line_and_exits_2(arguments: list[str], capsys: pyte
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["health", "report --out r", "verdict", "export", "timeline a.yaml"])
+@pytest.mark.parametrize("url", ["127.0.0.1:4010", "localhost", "ftp://localhost", "http://"])
+def test_url_without_scheme_says_what_a_url_is(command: str, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([*command.split(), "--url", url])
+    assert f"argument --url: expected a URL such as http://127.0.0.1:4010, not '{url}'" in capsys.readouterr().err
+
+
+def test_missing_argument_is_named_without_optional_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["try"])
+    assert "the following arguments are required: QUESTION; " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
         pytest.param(["serv"], "serve", id="a verb spelled alike"),
         pytest.param(["env", "ovms"], "openvino", id="a vendor by another name"),
         pytest.param(["models", "databrick"], "databricks", id="a vendor spelled alike"),
+        pytest.param(["serve", "--prot", "1"], "--port", id="a flag spelled alike"),
     ],
 )
 def test_misspelled_word_suggests_correction(

@@ -90,7 +90,7 @@ def test_calls_of_a_journal_are_drawn_beneath(file: Path, capsys: pytest.Capture
         pytest.param(["FILE", "--journal", "FILE"], 2, "is not what GET /_emulator/requests gives", id="no JSON"),
         pytest.param(["FILE", "--url", "http://127.0.0.1:9"], 1, "no calls: ", id="no emulator"),
         pytest.param(["FILE", "--until", "soon"], 2, "--until: ", id="no time"),
-        pytest.param(["FILE", "--url", "a", "--journal", "b"], 2, "give one", id="two sources"),
+        pytest.param(["FILE", "--url", "http://a", "--journal", "b"], 2, "give one", id="two sources"),
         pytest.param(["FILE", "--out", "/nowhere/a.svg"], 2, "--out: cannot write /nowhere/a.svg", id="no folder"),
         pytest.param(["EMPTY"], 1, "nothing to draw: ", id="no outages"),
     ],

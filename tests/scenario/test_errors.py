@@ -18,6 +18,12 @@ from tests.scenario.texts import HEAD, rows_of
 @pytest.mark.parametrize(
     ("text", "row"),
     [
+        pytest.param(
+            "a: &a {x: 1}\n<<: *a",
+            "a.yaml:3:1: <<: unknown key; YAML 1.2 has no merge keys: an alias stands for a whole value, "
+            "so write these keys out",
+            id="merge key",
+        ),
         pytest.param("nam: x", "a.yaml:2:1: nam: unknown key; did you mean name?", id="key"),
         pytest.param(
             "keys: [{token: t, principal: p, qqqq: x}]",
