@@ -32,6 +32,7 @@ _SWEEP = "EMULATOR_SWEEP"  # as emulator.sweep.swept_tests names it
 _MAX_NAME = 48  # characters of the test's name in its session's name
 _MARKER = """emulator(*paths, seed=…, clock=…, strict=…, unused=…, **keys): the scenario of this test: files, joined,
 and keys of the scenario language, which win over the files; replay=FOLDER and record="once" as vcrpy has it"""
+_UNUSED = ("error", "ignore")
 _SCOPES = ("function", "class", "module", "package", "session")
 
 
@@ -74,7 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--emulator-url") and config.getoption("--emulator-command"):
         raise pytest.UsageError("--emulator-url names an emulator that runs, --emulator-command starts one: give one")
-    for name, known in (("emulator_unused", ("error", "ignore")), ("emulator_session_scope", _SCOPES)):
+    for name, known in (("emulator_unused", _UNUSED), ("emulator_session_scope", _SCOPES)):
         if config.getini(name) not in known:
             raise pytest.UsageError(f"{name} is one of {', '.join(known)}, not {config.getini(name)!r}")
     _read_upstreams(config)  # a wrong one ends the run, not each test
@@ -312,6 +313,8 @@ def _read_keys(item: pytest.Item) -> dict[str, Value]:
                 keys[name] = [*before, *value]
             elif name != "unused":
                 keys.setdefault(name, value)
+            elif value not in _UNUSED:
+                pytest.fail(f"unused is one of {', '.join(_UNUSED)}, not {value!r}", pytrace=False)
     return keys
 
 
@@ -394,8 +397,8 @@ def _load_markers(client: EmulatorClient, item: pytest.Item, keys: dict[str, Val
 
 
 def _find(item: pytest.Item, source: Source) -> Source:
-    """Resolve a scenario file: relative to the root folder, else to the folder of the test."""
-    if not isinstance(source, str | Path) or "\n" in str(source):
+    """Resolve a file, relative to the root folder, else to the folder of the test; YAML text stays as it is."""
+    if not isinstance(source, str | Path) or _is_yaml(str(source)):
         return source
     in_root, near_test = item.config.rootpath / source, item.path.parent / source
     for file in (in_root, near_test):
@@ -403,6 +406,11 @@ def _find(item: pytest.Item, source: Source) -> Source:
             return file
     sought = " and ".join(dict.fromkeys([str(in_root), str(near_test)]))
     pytest.fail(f"there is no scenario {source}; looked for {sought}", pytrace=False)
+
+
+def _is_yaml(text: str) -> bool:
+    """Return whether a text is a scenario and no path."""
+    return "\n" in text or (": " in text and not text.endswith((".yaml", ".yml", ".json")))
 
 
 def _is_unused_error(item: pytest.Item) -> bool:

@@ -36,6 +36,15 @@ def test_a_missing_file_and_a_mistake_are_told_without_frames(suite: pytest.Pyte
         @pytest.mark.emulator(rules=[{"name": "a", "pass": True}, {"name": "a", "pass": True}])
         def test_twice(emulator): pass
 
+        @pytest.mark.emulator(unused="eror")
+        def test_unused(emulator): pass
+
+        @pytest.mark.emulator("rules: [{name: a, eror: {}}]")
+        def test_text(emulator): pass
+
+        @pytest.mark.emulator("{rules: [{name: a, pass: true}]}", "scenarios: no path.yaml")
+        def test_text_and_path(emulator): pass
+
         def test_loaded(emulator):
             emulator.load({"rules": [{"name": "a", "eror": {}}]})
 
@@ -46,10 +55,12 @@ def test_a_missing_file_and_a_mistake_are_told_without_frames(suite: pytest.Pyte
             emulator.url("nowhere")
     """
     result = run(suite, source)
-    result.assert_outcomes(errors=3, failed=3)
+    result.assert_outcomes(errors=6, failed=3)
     text = result.stdout.str()
     assert f"there is no scenario scenarios/nowhere.yaml; looked for {suite.path}/scenarios/nowhere.yaml\n" in text
-    assert "rules[0].eror: unknown key; did you mean error?" in text
+    assert text.count("rules[0].eror: unknown key; did you mean error?") >= 2
+    assert "unused is one of error, ignore, not 'eror'" in text
+    assert "there is no scenario scenarios: no path.yaml; looked for" in text
     assert "rules[1].name: the name is taken by another rule" in text
     frames = re.findall(r"^(\S+\.py):\d+: ", text, re.MULTILINE)
     assert set(frames) == {"test_it.py"}  # the tracebacks end in the test
