@@ -8,7 +8,7 @@ from __future__ import annotations
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_text
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.vendor import InferenceCall
@@ -16,7 +16,7 @@ from emulator.encoding.floats import dump_base64, dump_float64
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import ParsedRequest
-from emulator.vendors.openvino.tokenize import handle_tokenize, is_tokenize_request
+from emulator.vendors.openvino.tokenize import handle_tokenize, is_tokenize_request, parse_inputs
 
 _MAX_TOKENS = 1024  # tokens of one input; default of models without a context length
 Inputs = tuple[str | tuple[int, ...], ...]
@@ -82,24 +82,28 @@ def _inference_refusal() -> EmulatedError:
 
 def _parse_inputs(parsed: ParsedRequest) -> Inputs:
     body = parsed.body
+    if parsed.release.empty_input_checks:
+        kind, value = parse_inputs(body, "input")
+        if kind == "strings":
+            raise refusal("input must be either array of strings or array of array of integers")
+        return _build_inputs(value, kind)
     if "input" not in body:
         raise refusal("input field is required")
-    value = body["input"]
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, list):
+    found = body["input"]
+    if isinstance(found, str):
+        return (found,)
+    if not isinstance(found, list):
         raise refusal("input should be string, array of strings or array of integers")
-    strict = parsed.release.empty_input_checks
-    if not value and strict:
-        raise refusal("input array should not be empty")
-    kind = _find_common_kind(value)
+    return _build_inputs(found, _find_common_kind(found))
+
+
+def _build_inputs(value: JSON, kind: str) -> Inputs:
+    """Return texts or rows of token ids; plain token ids are one row."""
+    if not isinstance(value, list):
+        return (as_text(value),)
     if kind == "int":
         return (tuple(value),)
-    if kind != "ints":
-        return tuple(value)
-    if strict and not all(value):
-        raise refusal("inner arrays in input should not be empty")
-    return tuple(tuple(element) for element in value)
+    return tuple(tuple(element) for element in value) if kind == "ints" else tuple(value)
 
 
 def _find_common_kind(elements: list[JSON]) -> str:

@@ -134,9 +134,15 @@ R2025_3 = replace(
     chat_template_kwargs=True,
 )
 R2025_4 = replace(
-    R2025_3, version=(2025, 4), api_keys=True, response_format="any", metrics_text=True, tokenize="embeddings"
+    R2025_3,
+    version=(2025, 4),
+    api_keys=True,
+    response_format="any",
+    metrics_text=True,
+    tokenize="embeddings",
+    empty_input_checks=True,
 )
-R2026_0 = replace(R2025_4, version=(2026, 0), tokenize="all", empty_input_checks=True)
+R2026_0 = replace(R2025_4, version=(2026, 0), tokenize="all")
 R2026_1 = replace(R2026_0, version=(2026, 1), tool_calls_reason=True, finish_reason_last=True, handshake=True)
 R2026_2 = replace(
     R2026_1,

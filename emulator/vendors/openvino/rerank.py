@@ -70,7 +70,8 @@ def parse_rerank(parsed: ParsedRequest) -> InferenceCall:
         raise refusal("top_n accepts integer values")
     _validate_fields(body)
     with_documents = _parse_flag(body)
-    if not is_int32(body.get("max_chunks_per_doc", 1)):
+    chunks = body.get("max_chunks_per_doc")
+    if chunks is not None and not is_int32(chunks):
         raise refusal("max_chunks_per_doc accepts integer values")
     if are_maps and with_documents:
         raise refusal("document map not supported")
@@ -81,7 +82,7 @@ def parse_rerank(parsed: ParsedRequest) -> InferenceCall:
     counted = parsed.service.count_prompt(embedding, parsed.deployment)
     _validate_chunks(parsed, counted, limit)
     by_words = parsed.deployment.geometry is None
-    top_n = len(documents) if top is None else max(0, top)
+    top_n = len(documents) if top is None or top < 0 else top  # the server compares it as an unsigned number
     return InferenceCall(
         deployment=parsed.deployment,
         request=embedding,
@@ -141,7 +142,9 @@ def _parse_flag(body: Object) -> bool:
 
 def _validate_fields(body: Object) -> None:
     """Raise if ``rank_fields`` is invalid; the value has no effect."""
-    fields = body.get("rank_fields", [])
+    fields = body.get("rank_fields")
+    if fields is None:
+        return
     if not isinstance(fields, list):
         raise refusal("rank_fields is not an array")
     if not all(isinstance(name, str) for name in fields):

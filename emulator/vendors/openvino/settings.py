@@ -123,7 +123,7 @@ class OpenVinoSettings(VendorSettings):
         default=None, description="Paths that end in tokenize give ids: of no graph, of embeddings, of all."
     )
     empty_input_checks: bool | None = Field(
-        default=None, description="Embeddings of nothing are refused in words of their own."
+        default=None, description="Embeddings judge an inner array by its first value, and refuse empty ones by name."
     )
 
     node_name: str | None = Field(default=None, description="Name of the graph's node, as error texts show it.")

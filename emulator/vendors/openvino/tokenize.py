@@ -5,13 +5,16 @@ Source: model_server, src/tokenize/tokenize_parser.cpp.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from emulator.core.http import Response
-from emulator.core.json import Object, dump_json
+from emulator.core.json import JSON, Object, as_text, dump_json
 from emulator.core.vendor import Tokenizer
-from emulator.vendors.openvino.decoder import is_uint32
+from emulator.vendors.openvino.decoder import is_int32, is_uint32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import ParsedRequest
 
+InputKind = Literal["string", "strings", "int", "ints"]  # of each element; the plurals are arrays
 _PAD = 0  # padding id: unverified
 
 
@@ -30,11 +33,14 @@ def handle_tokenize(parsed: ParsedRequest) -> Response:
         EmulatedError: the first failed check, in the parser's order.
     """
     body = parsed.body
-    texts = _parse_texts(body)
+    kind, inputs = parse_inputs(body, "text")
     max_length = _parse_length(body)
     pad = _parse_flag(body, "pad_to_max_length", default=False)
     special = _parse_flag(body, "add_special_tokens", default=True)
     left = _parse_side(body) == "left"
+    if kind != "string":
+        raise refusal("Input should be string or array of strings")
+    texts = list(inputs) if isinstance(inputs, list) else [as_text(inputs)]
     tokenizer = parsed.service.tokenizer(parsed.deployment)
     parsed.service.bounds.check_texts(texts, tokenizer.count, "text")
     rows = [_encode(text, tokenizer, special)[:max_length] for text in texts]
@@ -51,24 +57,49 @@ def _encode(text: str, tokenizer: Tokenizer, special: bool) -> list[int]:
     return [tokenizer.bos, *ids] if special and tokenizer.bos is not None else ids
 
 
-def _parse_texts(body: Object) -> list[str]:
-    if "text" not in body:
-        raise refusal("text field is required")
-    text = body["text"]
-    if isinstance(text, str):
-        return [text]
-    if not isinstance(text, list):
-        raise refusal("text should be string, array of strings or array of integers")
-    if not text:
-        raise refusal("text array should not be empty")
-    kinds = {type(element) for element in text}
-    if len(kinds) > 1:
-        raise refusal("text must be homogeneous")
-    if kinds == {list} and not all(text):
-        raise refusal("inner arrays in text should not be empty")
-    if kinds != {str}:
-        raise refusal("Input should be string or array of strings")
-    return list(text)
+def parse_inputs(body: Object, name: str) -> tuple[InputKind, JSON]:
+    """Parse the texts or token ids of the field ``name``, as embeddings since 2025.4 and tokenize do.
+
+    Elements are checked one by one, each by its first value. Releases before 2026.2 read that value of an empty inner
+    array, too; what they answer is unverified.
+    """
+    if name not in body:
+        raise refusal(f"{name} field is required")
+    value = body[name]
+    if isinstance(value, str):
+        return "string", value
+    if not isinstance(value, list):
+        raise refusal(f"{name} should be string, array of strings or array of integers")
+    if not value:
+        raise refusal(f"{name} array should not be empty")
+    kind: InputKind | None = None
+    for element in value:
+        found = _find_kind(element, name)
+        if kind not in (None, found) or (isinstance(element, list) and not _is_uniform(element)):
+            raise refusal(f"{name} must be homogeneous")
+        kind = found
+    assert kind is not None  # of the last element
+    return kind, value
+
+
+def _find_kind(element: JSON, name: str) -> InputKind:
+    if isinstance(element, list):
+        if not element:
+            raise refusal(f"inner arrays in {name} should not be empty")
+        if isinstance(element[0], str):
+            return "strings"
+        if is_int32(element[0]):
+            return "ints"
+    elif isinstance(element, str):
+        return "string"
+    elif is_int32(element):
+        return "int"
+    raise refusal(f"every element in {name} array should be either string or int")
+
+
+def _is_uniform(values: list[JSON]) -> bool:
+    """Return whether all values are of the first one's type, text or integer."""
+    return all(isinstance(value, str) for value in values) or all(is_int32(value) for value in values)
 
 
 def _parse_length(body: Object) -> int | None:

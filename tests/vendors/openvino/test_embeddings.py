@@ -44,8 +44,8 @@ def check(server: Server, fields: JSON, reason: str | None, node: str) -> None:
         pytest.param({"input": ["one", 2, "three"]}, _MIXED, id="strings and a number"),
         pytest.param({"input": [[1, 2], 5]}, _MIXED, id="an array and a number"),
         pytest.param({"input": [[1], "s"]}, _MIXED, id="an array and a string"),
-        pytest.param({"input": [["s"]]}, _MIXED, id="a string in an inner array"),
-        pytest.param({"input": [[1.0]]}, _MIXED, id="a fraction in an inner array"),
+        pytest.param({"input": [[1, "s"]]}, _MIXED, id="a string after a number in an inner array"),
+        pytest.param({"input": [[1, 2.0]]}, _MIXED, id="a fraction after a number in an inner array"),
         pytest.param({"input": [1.5]}, _ELEMENT, id="a fraction"),
         pytest.param({"input": [True]}, _ELEMENT, id="a boolean"),
         pytest.param({"input": [None]}, _ELEMENT, id="null inside"),
@@ -73,12 +73,32 @@ def test_input(server: Server, node: str, fields: JSON, reason: str | None) -> N
     ],
 )
 def test_empty_array_error_depends_on_release(value: JSON, reason: str) -> None:
-    for server in (LATEST, make_server("2026.0")):
+    for server in (LATEST, make_server("2025.4")):
         check(server, {"input": value}, reason, "EmbeddingsExecutor")
     refusal = SEED.refusal({"model": "embeddings", "input": value}, PATH)
     assert refusal is not None
     assert refusal.status == 400
     assert "MP status - INTERNAL: " in refusal.error
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        pytest.param([["s"]], "input must be either array of strings or array of array of integers", id="texts"),
+        pytest.param([["s", 1]], _MIXED, id="a text and a number"),
+        pytest.param([["s"], [1]], _MIXED, id="texts, then numbers"),
+        pytest.param([[1.0]], _ELEMENT, id="a fraction"),
+        pytest.param([[None]], _ELEMENT, id="null"),
+        pytest.param([[[1]]], _ELEMENT, id="an array"),
+        pytest.param([[], "s"], "inner arrays in input should not be empty", id="nothing, then a text"),
+        pytest.param(["s", []], "inner arrays in input should not be empty", id="a text, then nothing"),
+        pytest.param([[1], [None]], _ELEMENT, id="a number, then null"),
+    ],
+)
+def test_inner_array_is_judged_by_its_first_value_since_2025_4(value: JSON, reason: str) -> None:
+    check(make_server("2025.4"), {"input": value}, reason, "EmbeddingsExecutor")
+    check(LATEST, {"input": value}, reason, "EmbeddingsExecutor")
+    check(make_server("2025.3"), {"input": [["s"]]}, _MIXED, "EmbeddingsExecutor")
 
 
 @pytest.mark.parametrize("token", [-1, 30522, 2**31 - 1])

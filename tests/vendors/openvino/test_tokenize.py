@@ -9,6 +9,7 @@ from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
 PATH = "/v3/tokenize"
+_ELEMENT = "every element in text array should be either string or int"
 
 
 @pytest.mark.covers("openvino/models, tokenize, responses", "tokenize's fields")
@@ -21,6 +22,14 @@ PATH = "/v3/tokenize"
         pytest.param({"text": ["a", 1]}, "text must be homogeneous", id="a mixture"),
         pytest.param({"text": [[1], []]}, "inner arrays in text should not be empty", id="an empty inner array"),
         pytest.param({"text": [1]}, "Input should be string or array of strings", id="ids"),
+        pytest.param({"text": [["a"]]}, "Input should be string or array of strings", id="arrays of texts"),
+        pytest.param({"text": [[1], ["a"]]}, "text must be homogeneous", id="ids, then texts"),
+        pytest.param({"text": ["a", []]}, "inner arrays in text should not be empty", id="a text, then nothing"),
+        pytest.param({"text": [None]}, _ELEMENT, id="null"),
+        pytest.param({"text": [1.5]}, _ELEMENT, id="a fraction"),
+        pytest.param({"text": [True]}, _ELEMENT, id="a boolean"),
+        pytest.param({"text": [[{}]]}, _ELEMENT, id="an object in an inner array"),
+        pytest.param({"text": [1], "max_length": 0}, "max_length should be greater than 0", id="fields before ids"),
         pytest.param({"text": "a", "max_length": "x"}, "max_length should be unsigned integer", id="max_length text"),
         pytest.param({"text": "a", "max_length": 0}, "max_length should be greater than 0", id="max_length zero"),
         pytest.param({"text": "a", "pad_to_max_length": 1}, "pad_to_max_length should be boolean", id="padding number"),
