@@ -428,7 +428,7 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         dest="base",
         help="scenario of all runs: answers, budget",
     )
-    flag("--jobs", type=_count, default=1, metavar="N", help="runs at a time (default 1)")
+    flag("--jobs", type=_count, metavar="N", help="runs at a time (default: processors + 1; with --clock real 1)")
     flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
     flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
     flag("--max-runs", type=_count, metavar="N", help="most runs of the command")
@@ -732,7 +732,7 @@ def _find_url(options: argparse.Namespace, settings: Settings) -> str:
 def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.sweep import Outputs, parse_shard, run_sweep
     from emulator.core.units import parse_duration
-    from emulator.sweep.run import SweepOptions
+    from emulator.sweep.run import SweepOptions, choose_jobs
 
     try:
         hang_after = None if options.hang_after is None else parse_duration(options.hang_after)
@@ -745,7 +745,7 @@ def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
     watch, earlier, base = (tuple(map(Path, texts)) for texts in (options.watched, options.earlier, options.base))
     how = SweepOptions(
         vendors=options.vendor or VENDOR_NAMES[:1],
-        jobs=options.jobs,
+        jobs=options.jobs or choose_jobs(options.clock),
         clock=options.clock,
         hang_after=hang_after,
         max_runs=options.max_runs,

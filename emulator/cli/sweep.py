@@ -169,6 +169,8 @@ def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs) -> 
 
 def _sweep(sweep: Sweep, session: _Session) -> None:
     baseline: Baseline = sweep.run_baseline()
+    if baseline.runs_alone:
+        print("sweep: two runs at once fail without a fault; one runs at a time", file=sys.stderr)
     session.calls = {call.name: call.digest for call in baseline.classes}
     plan: SweepPlan = sweep.plan(baseline)
     session.wanted = [cell.key for cell in plan.cells]

@@ -20,7 +20,13 @@ Group = Sequence[Cell]
 Probe = Callable[[CallClass, Sequence[Cell]], Answer]
 """Returns the answer to the sample of a class, with the fault of a cell or without one."""
 _LINES = ("disconnect", "truncate", "late_error", "hang", "stall", "drip")
+_BODY_LINES = frozenset({"truncate", "hang"})  # a whole body is of no use before its end
 _SAME_BYTES = frozenset({"split", "drip"})  # other writes alone
+_ERRORS = frozenset({*KINDS, "status"})
+_PASSING = frozenset({408, 429})  # like the statuses from 500 these may pass
+_ENDS = frozenset({"finish_reason", "done"})  # a stream without them may have been cut
+_REFUSALS, _FAILURES = "refusals", "failures"
+_HARMLESS, _DROPS = "every harmless fault", "every drop"
 SURVIVED = "survived"
 
 
@@ -32,10 +38,17 @@ class Unit:
         kind: ``line``: groups are in order, and those between two of equal outcome have that outcome, too; first,
             middle and last are run at once. ``ends``: the same with first and last alone. ``strongest``: if the
             command survives the first without a breach, it survives the others.
+        further: the same faults of further classes, a line each. If the groups above have one outcome and the first
+            of a further line has it, too, the rest of that line has it.
     """
 
     kind: Literal["line", "ends", "strongest"]
     groups: Sequence[Group]
+    further: Sequence[Sequence[Group]] = ()
+
+    @property
+    def lines(self) -> Sequence[Sequence[Group]]:
+        return self.groups, *self.further
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,7 @@ class SweepPlan:
     def cells(self) -> Iterator[Cell]:
         """Every cell to report, each once."""
         seen: set[Key] = set()
-        rows = (cell for unit in self.units for group in unit.groups for cell in group)
+        rows = (cell for unit in self.units for line in unit.lines for group in line for cell in group)
         for cell in (*rows, *self.unchanged):
             if cell.key not in seen and is_reported(cell):
                 seen.add(cell.key)
@@ -75,6 +88,7 @@ def plan_full(calls: Sequence[CallClass], probe: Probe) -> SweepPlan:
 def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> SweepPlan:
     """Return a plan that leaves out runs whose outcome other runs give; ``waits``: the clock is real."""
     units: list[Unit] = []
+    errors: dict[tuple[str, str], list[list[Group]]] = {}
     unchanged: list[Cell] = []
     for call in calls:
         plain = probe(call, [])
@@ -87,8 +101,17 @@ def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> Swe
         for cell in cells:
             if cell not in same:
                 groups.setdefault(found[cell.key] if is_known else cell.key, []).append(cell)
-        units += _build_units(call, [*groups.values()], found, waits=waits)
-    return SweepPlan(units, unchanged)
+        kinds: dict[str, list[Group]] = {}
+        for group in groups.values():
+            kinds.setdefault(_name_kind(group[0], found[group[0].key], waits=waits), []).append(group)
+        for kind in (_REFUSALS, _FAILURES):
+            line = kinds.pop(kind, [])
+            if kind == _REFUSALS:
+                line.sort(key=lambda group: _find_status(found[group[0].key]))
+            if line:
+                errors.setdefault((call.vendor, kind), []).append(line)
+        units += _build_units(kinds, found, is_stream=call.stream)
+    return SweepPlan([*(Unit("line", lines[0], lines[1:]) for lines in errors.values()), *units], unchanged)
 
 
 def _sign(cell: Cell, cells: Sequence[Cell], probe: Probe, *, waits: bool) -> object:
@@ -102,29 +125,34 @@ def _sign(cell: Cell, cells: Sequence[Cell], probe: Probe, *, waits: bool) -> ob
     return probe(cell.call, [cell])
 
 
+def _name_kind(cell: Cell, answer: object, *, waits: bool) -> str:
+    """Return what cells have in common that make up a unit; ``answer``: the key of the cell, see :func:`_sign`."""
+    if cell.fault in UNNOTICEABLE and (cell.call.stream or cell.fault != "duplicate"):  # it spoils a whole body
+        return _HARMLESS
+    if cell.fault == "drip" and not waits:
+        return _HARMLESS
+    if cell.fault == "drop":
+        return cell.name if cell.call.stream and cell.position in _ENDS else _DROPS
+    if cell.fault in _ERRORS and isinstance(answer, Answer):
+        return _FAILURES if answer.status in _PASSING or answer.status >= 500 else _REFUSALS
+    return cell.fault if cell.fault in _LINES else cell.name
+
+
 def _build_units(
-    call: CallClass, groups: Sequence[Group], found: Mapping[Key, object], *, waits: bool
+    kinds: Mapping[str, Sequence[Group]], found: Mapping[Key, object], *, is_stream: bool
 ) -> Iterator[Unit]:
-    """Yield the units of a class of calls; ``found``: the key of each cell, see :func:`_sign`."""
-    errors: dict[int, list[Group]] = {}
-    lines: dict[str, list[Group]] = {}
-    joined: dict[str, list[Group]] = {}
-    for group in groups:
-        first = group[0]
-        answer = found[first.key]
-        if first.fault in UNNOTICEABLE or (first.fault == "drip" and not waits):
-            joined.setdefault("every harmless fault", []).append(group)
-        elif first.fault == "drop":
-            joined.setdefault("every drop", []).append(group)
-        elif first.fault in KINDS and isinstance(answer, Answer):
-            errors.setdefault(answer.status, []).append(group)
+    """Yield the units of a class of calls, but those of its errors."""
+    for name, groups in kinds.items():
+        if name in (_HARMLESS, _DROPS):
+            cells = [group[0] for group in groups if group[0].fault != "drip"]  # the split in bytes has its writes
+            yield Unit("strongest", [[join_cells(name, cells)], *groups] if len(cells) > 1 else groups)
         else:
-            lines.setdefault(first.fault if first.fault in _LINES else first.name, []).append(group)
-    yield from (Unit("ends", alike) for alike in errors.values())
-    yield from (Unit("line", sorted(line, key=lambda group: _find_length(group[0], found))) for line in lines.values())
-    for name, alike in joined.items():
-        cells = [group[0] for group in alike if group[0].fault != "drip"]  # the split in bytes has its writes
-        yield Unit("strongest", [[join_cells(name, cells)], *alike] if len(cells) > 1 else alike)
+            line = sorted(groups, key=lambda group: _find_length(group[0], found))
+            yield Unit("ends" if name in _BODY_LINES and not is_stream else "line", line)
+
+
+def _find_status(answer: object) -> int:
+    return answer.status if isinstance(answer, Answer) else 0
 
 
 def _find_length(cell: Cell, found: Mapping[Key, object]) -> tuple[bool, int]:
@@ -139,36 +167,49 @@ def _find_length(cell: Cell, found: Mapping[Key, object]) -> tuple[bool, int]:
 
 def find_next(unit: Unit, known: Mapping[Key, object]) -> list[Group]:
     """Return the groups of a unit to run next, given the known outcomes; none if these give all others."""
-    groups = unit.groups
+    found = _find_in(unit.kind, unit.groups, known)
+    firsts = [line[0] for line in unit.further if line[0][0].key not in known]
+    if found or firsts:
+        return [*found, *firsts]
+    outcomes = [known[group[0].key] for group in unit.groups if group[0].key in known]
+    for line in unit.further:
+        if any(outcome != known[line[0][0].key] for outcome in outcomes):
+            found += _find_in(unit.kind, line, known)
+    return found
+
+
+def _find_in(kind: str, groups: Sequence[Group], known: Mapping[Key, object]) -> list[Group]:
+    """Return the groups of one line to run next."""
     outcomes = [known.get(group[0].key) for group in groups]
     last = len(groups) - 1
-    if unit.kind == "strongest":
+    if kind == "strongest":
         if outcomes[0] is None:
             return [groups[0]] if None in outcomes[1:] else []
-        return [] if _is_clean(outcomes[0]) else _list_unknown(unit, outcomes, range(1, last + 1))
-    sampled = [0, last] if unit.kind == "ends" else [0, last // 2, last]
-    wanted = _list_unknown(unit, outcomes, sampled)
+        return [] if _is_clean(outcomes[0]) else _list_unknown(groups, outcomes, range(1, last + 1))
+    sampled = [0, last] if kind == "ends" else [0, last // 2, last]
+    wanted = _list_unknown(groups, outcomes, sampled)
     if wanted:
         return wanted
     there = [index for index, outcome in enumerate(outcomes) if outcome is not None]
     gaps = [index for one, two in pairwise(there) if outcomes[one] != outcomes[two] for index in range(one + 1, two)]
-    return _list_unknown(unit, outcomes, gaps)
+    return _list_unknown(groups, outcomes, gaps)
 
 
 def _is_clean(outcome: object) -> bool:
     return outcome == (SURVIVED, ())
 
 
-def _list_unknown(unit: Unit, outcomes: Sequence[object], indexes: Sequence[int]) -> list[Group]:
-    return [unit.groups[index] for index in dict.fromkeys(indexes) if outcomes[index] is None]
+def _list_unknown(groups: Sequence[Group], outcomes: Sequence[object], indexes: Sequence[int]) -> list[Group]:
+    return [groups[index] for index in dict.fromkeys(indexes) if outcomes[index] is None]
 
 
 def infer(unit: Unit, known: Mapping[Key, object]) -> Iterator[tuple[Group, Cell]]:
     """Yield the groups of a finished unit that were not run, each with the cell from which its outcome is taken."""
-    source = unit.groups[0][0]
-    for group in unit.groups:
-        if group[0].key not in known:
-            if source.key in known:
-                yield group, source
-        elif unit.kind != "strongest":
-            source = group[0]
+    for line in unit.lines:
+        source = line[0][0]
+        for group in line:
+            if group[0].key not in known:
+                if source.key in known:
+                    yield group, source
+            elif unit.kind != "strongest":
+                source = group[0]

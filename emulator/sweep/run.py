@@ -11,22 +11,26 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from emulator.client import EmulatorClient
+from emulator.client.scenario import Source
 from emulator.core.json import Object
 from emulator.sweep.calls import CallClass, find_classes, name_classes
 from emulator.sweep.cells import UNNOTICEABLE, Cell
 from emulator.sweep.command import CommandResult
+from emulator.sweep.places import Places
 from emulator.sweep.plan import SURVIVED, Group, Key, SweepPlan, find_next, infer, is_reported, plan_full, plan_merged
 from emulator.sweep.probe import Answer, send_again
 from emulator.sweep.swept_tests import VARIABLE, FinishedTest, SweptRun, read_tests, renumber
 
 _MIN_HANG = 5.0  # real seconds
 _TIMEOUT_FACTOR = 10  # times the fault-free run
+_WAITS_AFTER = 1.5  # times the fault-free run, in which a run that meets ``hang`` has made its call
+_MAX_WAITING = 8  # processes that wait hold memory
 _MAX_BASELINE = 600.0  # real seconds of the fault-free run
 _DRAWN = re.compile(r"0x[0-9a-fA-F]+|[0-9a-f]{8,}|\d+(\.\d+)?")
 NO_FAULT = "no fault"
@@ -38,6 +42,7 @@ class SweepOptions:
 
     Fields:
         vendors: the command has the environment variables of their clients; of a shared one, the last vendor's.
+        jobs: how many runs work at a time; with more than one, runs that hang wait besides.
         hang_after: seconds after which a run counts as hanging; ``None``: derived from the run without faults.
         full: run every cell, at every token.
         shard: number of this part of the sweep, from 1, and how many parts there are.
@@ -52,6 +57,14 @@ class SweepOptions:
     full: bool = False
     shard: tuple[int, int] = (1, 1)
     base: Sequence[Path] = ()
+
+
+def choose_jobs(clock: str) -> int:
+    """Return how many runs work at a time: one more than there are processors, as clients wait between attempts.
+
+    Under the real clock their waits are judged, which another run may lengthen.
+    """
+    return 1 if clock == "real" else (os.cpu_count() or 1) + 1
 
 
 class Runner(Protocol):
@@ -119,11 +132,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Result of the run without faults; ``document``: the scenario of all runs, if there is one."""
+    """Result of the run without faults.
+
+    Fields:
+        document: the scenario of all runs, if there is one.
+        runs_alone: two runs at once failed, and one did not.
+    """
 
     base: Run
     document: Object
     classes: Sequence[CallClass]
+    runs_alone: bool = False
 
 
 OnRow = Callable[[Row, int, int], None]
@@ -145,30 +164,42 @@ class Sweep:
         self._runner = runner
         self._on_row = on_row
         self._known: dict[Key, Row] = {}
+        self._places = Places(max(1, options.jobs), _MAX_WAITING if options.jobs > 1 else 0)
         self.made = 0
 
     def run_baseline(self) -> Baseline:
-        """Run the command without faults.
+        """Run the command without faults; with several jobs twice at once, to see whether it can run beside itself.
 
         Raises:
             SweepError: it hangs, fails, or makes no call.
         """
         options = self._options
-        with self._session(options.clock) as client:
+        copies = min(2, options.jobs)
+        with ThreadPoolExecutor(copies) as pool:
+            found = [each.result() for each in [pool.submit(self._run_plain) for _ in range(copies)]]
+        if copies > 1 and any(one.base.ended.exit != 0 for one in found):
+            self._places = Places(1, 0)
+            found = [replace(self._run_plain(), runs_alone=True)]
+        slowest = max(found, key=lambda one: one.base.seconds)
+        ended = slowest.base.ended
+        if ended.exit is None:
+            raise SweepError("without a fault the command did not end")
+        if ended.exit:
+            raise SweepError(f"without a fault the command exits with {ended.exit}:\n{ended.last_output}")
+        if not slowest.classes:
+            where = f"it finds the URLs in the variables that `emulator env {options.vendors[-1]}` prints"
+            raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
+        return slowest
+
+    def _run_plain(self) -> Baseline:
+        options = self._options
+        with self._session(options.clock, options.base) as client:
             document = client.scenario().document
             base = self._run(client, options.hang_after or _MAX_BASELINE)
             found = find_classes(client.requests(), document)
         for test in base.tests:
             found += find_classes(test.calls, test.document, test.test)
-        classes = name_classes(found)
-        if base.ended.exit is None:
-            raise SweepError("without a fault the command did not end")
-        if base.ended.exit:
-            raise SweepError(f"without a fault the command exits with {base.ended.exit}:\n{base.ended.last_output}")
-        if not classes:
-            where = f"it finds the URLs in the variables that `emulator env {options.vendors[-1]}` prints"
-            raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
-        return Baseline(base, document if options.base and isinstance(document, dict) else {}, classes)
+        return Baseline(base, document if options.base and isinstance(document, dict) else {}, name_classes(found))
 
     def plan(self, baseline: Baseline) -> SweepPlan:
         """Return all cells, and which of them share a run."""
@@ -206,8 +237,8 @@ class Sweep:
         return sorted(found.values(), key=lambda group: group[0].fault != "hang")
 
     def _run_all(self, baseline: Baseline, todo: Sequence[Group], limit: float, left: int) -> None:
-        pool = ThreadPoolExecutor(max(1, self._options.jobs))
-        runs = {pool.submit(self._run_cell, group[0], limit): group for group in todo}
+        pool = ThreadPoolExecutor(self._places.most)
+        runs = {pool.submit(self._run_cell, group[0], baseline, limit): group for group in todo}
         try:
             for ended in as_completed(runs):
                 group, run = runs[ended], ended.result()
@@ -222,10 +253,10 @@ class Sweep:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _run_cell(self, cell: Cell, limit: float) -> Run:
-        with self._session(self._options.clock) as client:
-            if not cell.call.test:
-                client.add_rule(cell.rule)
+    def _run_cell(self, cell: Cell, baseline: Baseline, limit: float) -> Run:
+        leave_after = _WAITS_AFTER * baseline.base.seconds if cell.fault == "hang" else None
+        rules = [] if cell.call.test else [cell.rule]
+        with self._places.work(leave_after), self._session(self._options.clock, self._options.base, rules) as client:
             return self._run(client, limit, cell)
 
     def _run(self, client: EmulatorClient, limit: float, cell: Cell | None = None) -> Run:
@@ -247,17 +278,14 @@ class Sweep:
         return Run(ended, seconds, found, tests)
 
     def _probe(self, call: CallClass, cells: Sequence[Cell]) -> Answer:
-        with self._session("instant") as client:
-            if call.test:
-                client.load(call.document, clock="instant")
-            for cell in cells:
-                client.add_rule(cell.rule)
+        sources = [call.document] if call.test else self._options.base
+        with self._session("instant", sources, [cell.rule for cell in cells]) as client:
             return send_again(client, call)
 
     @contextmanager
-    def _session(self, clock: str) -> Iterator[EmulatorClient]:
+    def _session(self, clock: str, sources: Sequence[Source], rules: Sequence[Object] = ()) -> Iterator[EmulatorClient]:
         with self._server.session(f"sweep.{os.urandom(6).hex()}") as client:
-            client.load(*self._options.base, clock=clock)
+            client.load(*sources, clock=clock, rules=[*rules])
             yield client
 
     def _infer(self, baseline: Baseline, plan: SweepPlan) -> None:

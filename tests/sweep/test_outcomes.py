@@ -79,6 +79,30 @@ def test_units_run_what_others_do_not_tell(kind: str, truth: str, runs: int, wro
     assert sum(told.get(truth[int(at)], truth[int(at)]) != outcome for at, outcome in guessed.items()) == wrong
 
 
+@pytest.mark.parametrize(
+    ("first", "further", "runs"),
+    [
+        pytest.param("aaaaa", "aaaaa", 4, id="all alike"),
+        pytest.param("aaaaa", "bbbbb", 6, id="the further class differs as a whole"),
+        pytest.param("aaaaa", "bbbba", 7, id="and within"),
+        pytest.param("aaaab", "aaaab", 8, id="the first class differs within"),
+    ],
+)
+def test_further_classes_run_as_little_as_they_differ(first: str, further: str, runs: int) -> None:
+    lines = [[[cell(fault, str(number))] for number in range(5)] for fault in ("truncate", "hang")]
+    unit = Unit("line", lines[0], [lines[1]])
+    truth = {
+        group[0].key: outcome
+        for line, outcomes in zip(lines, (first, further), strict=True)
+        for group, outcome in zip(line, outcomes, strict=True)
+    }
+    known: dict[tuple[str, str, str], object] = {}
+    while todo := find_next(unit, known):
+        known |= {group[0].key: truth[group[0].key] for group in todo}
+    assert len(known) == runs
+    assert {group[0].key: known[source.key] for group, source in infer(unit, known)} | known == truth
+
+
 def order(groups: Sequence[Sequence[Cell]]) -> list[str]:
     return [group[0].position for group in groups]
 

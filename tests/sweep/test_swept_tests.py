@@ -120,14 +120,14 @@ def test_sweep_sees_the_calls_of_tests_with_sessions(tmp_path: Path, monkeypatch
             ("databricks chat stream", "test_app.py::test_of_another_call"),
         ]
         plan = sweep.plan(baseline)
-        units = [unit for unit in plan.units if unit.groups[0][0].fault in {"unauthenticated", "wrong_content_type"}]
+        units = [unit for unit in plan.units if unit.groups[0][0].fault in {"invalid_request", "wrong_content_type"}]
         sweep.run(baseline, SweepPlan(units, ()), lambda cell, scenario: None)
-    refused = {call: row for (call, fault, _), row in rows.items() if fault == "unauthenticated"}
+    refused = {call: row for (call, fault, _), row in rows.items() if fault == "invalid_request"}
     whole, stream = refused["databricks chat"], refused["databricks chat stream"]
     assert whole.breaches == ("failed silently", ("no_useless_retry",))
     assert "test_of_a_careless_program: Call #2 repeats #1" in whole.broken[0]
     assert stream.outcome == "failed loudly"
     assert "text: Good day" in stream.scenario
-    written = list_scenarios([stream], "pytest")["databricks-chat-stream-unauthenticated-before-the-head.yaml"]
+    written = list_scenarios([stream], "pytest")["databricks-chat-stream-invalid-request-before-the-head.yaml"]
     assert 'before-the-head.yaml") before the calls of test_app.py::test_of_another_call' in written
     assert {row.outcome for (_, fault, _), row in rows.items() if fault == "wrong_content_type"} == {"survived"}
