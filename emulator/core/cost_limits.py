@@ -32,28 +32,26 @@ _Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 
 
 class CallBounds(StrictModel):
-    """The most that one call may cost; a vendor's own limit holds where it is lower."""
+    """The maximum cost of one call; a vendor's own limit applies if it is lower."""
 
-    body: Size = Field(default=40 * _MIB, description="Bytes of a request's body.")
-    decompressed: Size = Field(default=16 * _MIB, description="Bytes of a body that comes compressed.")
-    values: _Count = Field(default=300_000, description="Values in a body of JSON: members of objects, items of lists.")
-    text: Size = Field(default=28 * _MIB, description="Bytes of the texts in a body of JSON once they are read.")
+    body: Size = Field(default=40 * _MIB, description="Bytes of the request body.")
+    decompressed: Size = Field(default=16 * _MIB, description="Bytes of a compressed body after decompression.")
+    values: _Count = Field(default=300_000, description="Values in a JSON body: members of objects, items of lists.")
+    text: Size = Field(default=28 * _MIB, description="Bytes of all strings in a JSON body after parsing.")
     messages: _Count = Field(default=16_384, description="Messages of a conversation.")
-    tools: _Count = Field(default=1_024, description="Tools on offer.")
-    inputs: _Count = Field(default=4_096, description="Prompts to go on with, texts to embed or to rank.")
-    answers: _Count = Field(default=512, description="Answers to all prompts together.")
+    tools: _Count = Field(default=1_024, description="Tools that the request offers.")
+    inputs: _Count = Field(default=4_096, description="Prompts to complete, texts to embed or to rank.")
+    answers: _Count = Field(default=512, description="Generated choices for all prompts together.")
     tokens: _Count = Field(
-        default=262_144, description="Tokens of all answers; each alternative that is shown beside one counts as one."
+        default=262_144, description="Tokens of all choices; each alternative in log probabilities counts as one."
     )
     components: _Count = Field(
         default=3_145_728,
         description="Numbers of all vectors: inputs times dimensions, or numbers of a reply's `embedding`.",
     )
     faults: _Count = Field(default=16, description="Faults that the headers of one request ask for.")
-    added: Size = Field(default=_MIB, description="Bytes that faults add to an answer; what is beyond is left out.")
-    writes: _Count = Field(
-        default=32_768, description="Writes that all faults together make of an answer; the last has the rest."
-    )
+    added: Size = Field(default=_MIB, description="Bytes that faults add to a response; the rest is left out.")
+    writes: _Count = Field(default=32_768, description="Writes that all faults together split a response into.")
 
     def check(self, request: InferenceRequest, deployment: Deployment) -> None:
         """Raise if a request exceeds a limit.

@@ -20,7 +20,7 @@ class BadArguments(Fault):
     type: Literal["bad_arguments"]
     how: Breakage = Field(
         default="truncated",
-        description="Cut off; not JSON; one of another type; one missing; or one too many.",
+        description="What is wrong: cut off, not JSON, a value of another type, an argument missing, or one too many.",
         examples=["not_json", "wrong_type", "missing", "extra"],
     )
 

@@ -22,7 +22,9 @@ class Drip(Positioned):
 
     pieces: ClassVar[int] = 64
     type: Literal["drip"]
-    bytes_per_second: Annotated[float, Field(ge=0.001)] = Field(description="The rate.", examples=[20])
+    bytes_per_second: Annotated[float, Field(ge=0.001)] = Field(
+        description="The rate in bytes per second.", examples=[20]
+    )
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:
         before, after = response.divide(self.find(response))

@@ -48,7 +48,7 @@ class Drop(Fault):
 
     type: Literal["drop"]
     field: Dropped = Field(
-        description="finish_reason, usage, done, id or a dotted path, in which lists need no index; or a list.",
+        description="finish_reason, usage, done, id or a dotted path without indices of lists; or a list of them.",
         examples=["usage", ["id", "choices.logprobs"]],
     )
 

@@ -22,11 +22,11 @@ class ExtraFields(Fault):
     is_noticeable: ClassVar[bool] = False
     type: Literal["extra_fields"]
     fields: dict[str, JSON] = Field(
-        default={"unexpected_field": "unexpected"}, min_length=1, description="What to add."
+        default={"unexpected_field": "unexpected"}, min_length=1, description="The fields to add."
     )
     at: Annotated[str, Field(pattern=r"^(\.|[^.\[\]]+(\.[^.\[\]]+)*)$")] | None = Field(
         default=None,
-        description="Path of the objects, in which lists have no index; `.`: the outermost; absent: every object.",
+        description="Path of the objects that get them, without indices of lists; `.`: the outermost; absent: all.",
         examples=[".", "choices.message"],
     )
 

@@ -21,7 +21,9 @@ class Hang(Positioned):
     """
 
     type: Literal["hang"]
-    for_: Duration | None = Field(default=None, alias="for", description="How long; absent: until the client gives up.")
+    for_: Duration | None = Field(
+        default=None, alias="for", description="How long the silence lasts; absent: until the client gives up."
+    )
 
     @property
     def leaves_nothing(self) -> bool:

@@ -23,9 +23,9 @@ class LateError(Positioned):
     whole_events: ClassVar[bool] = True
     type: Literal["late_error"]
     kind: Annotated[ErrorKind, Field(strict=False)] = Field(
-        default=ErrorKind.INTERNAL, description="What went wrong; absent: internal."
+        default=ErrorKind.INTERNAL, description="The kind of error; absent: internal."
     )
-    message: str | None = Field(default=None, description="The text a client reads; absent: the vendor's.")
+    message: str | None = Field(default=None, description="The message that the client reads; absent: the vendor's.")
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:
         if not response.streamed and response.status >= 400:

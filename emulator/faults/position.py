@@ -27,13 +27,14 @@ class Positioned(Fault):
         default=None, description="After n bytes of the body as the client's HTTP layer yields it."
     )
     at: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        default=None, description="At a part of the body: 0.5 is its middle.", examples=[0.5]
+        default=None, description="At a share of the body: 0.5 is its middle.", examples=[0.5]
     )
     before: Literal["first_token", "usage", "finish", "done"] | None = Field(
         default=None, description="Right before the first token, the token counts, the finish reason or the end mark."
     )
     inside: Literal["utf8", "escape", "event"] | None = Field(
-        default=None, description="Moved on to the next byte inside a UTF-8 character, a JSON escape or an event."
+        default=None,
+        description="Move the position to the next byte inside a UTF-8 character, a JSON escape or an event.",
     )
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ class Stall(Positioned):
     """
 
     type: Literal["stall"]
-    for_: Duration = Field(alias="for", description="How long.", examples=["30s"])
+    for_: Duration = Field(alias="for", description="How long the silence lasts.", examples=["30s"])
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:
         position = self.find(response)

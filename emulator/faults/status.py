@@ -19,7 +19,7 @@ class Status(Fault):
     """
 
     type: Literal["status"]
-    status: Annotated[Whole, Field(ge=200, le=599)] = Field(description="The status.", examples=[502])
+    status: Annotated[Whole, Field(ge=200, le=599)] = Field(description="The HTTP status to send.", examples=[502])
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:
         return replace(response, status=self.status)

@@ -16,7 +16,7 @@ class WrongContentType(Fault):
 
     type: Literal["wrong_content_type"]
     value: Annotated[str, Field(pattern=r"^[\x20-\x7e]+$")] = Field(
-        default="text/html; charset=utf-8", description="The type to send.", examples=["text/plain"]
+        default="text/html; charset=utf-8", description="The content type to send.", examples=["text/plain"]
     )
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:

@@ -67,7 +67,7 @@ def interpolate(xs: Sequence[float], ys: Sequence[float], at: Sequence[float]) -
 class Distribution(StrictModel):
     """How a delay varies from draw to draw; seconds, never negative."""
 
-    max: Duration | None = Field(default=None, description="No draw exceeds it; one that would is set to it.")
+    max: Duration | None = Field(default=None, description="The maximum; a longer delay is set to it.")
 
     def sample(self, key: bytes, size: int) -> list[float]:
         """Draw ``size`` delays in seconds; the same key gives the same delays, a smaller size a prefix of them."""
@@ -84,7 +84,7 @@ class Constant(Distribution):
     """Always the same."""
 
     type: Literal["constant"]
-    value: Duration = Field(description="Every draw.")
+    value: Duration = Field(description="The delay.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         return [self.value] * size
@@ -94,8 +94,8 @@ class Uniform(Distribution):
     """Anything between ``low`` and ``high`` is equally likely."""
 
     type: Literal["uniform"]
-    low: Duration = Field(description="The shortest.")
-    high: Duration = Field(description="The longest.")
+    low: Duration = Field(description="The shortest delay.")
+    high: Duration = Field(description="The longest delay.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -111,8 +111,8 @@ class Normal(Distribution):
     """Bell-shaped around ``mean``, cut at 0."""
 
     type: Literal["normal"]
-    mean: Duration = Field(description="The middle of the bell.")
-    stddev: Duration = Field(description="Standard deviation.")
+    mean: Duration = Field(description="The mean.")
+    stddev: Duration = Field(description="The standard deviation.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         mean, stddev = self.mean, self.stddev
@@ -123,10 +123,10 @@ class Lognormal(Distribution):
     """Skewed with a long tail, as measured latencies are: ``median`` and one of ``p99``, ``sigma``, ``mean``."""
 
     type: Literal["lognormal"]
-    median: Duration = Field(description="Half of the draws are shorter.")
-    p99: Duration | None = Field(default=None, description="99 in a hundred are shorter.")
-    sigma: float | None = Field(default=None, ge=0, le=50, description="Standard deviation of the logarithm.")
-    mean: Duration | None = Field(default=None, description="The average, above the median.")
+    median: Duration = Field(description="The median: half of the delays are shorter.")
+    p99: Duration | None = Field(default=None, description="The 99th percentile: 99 % of the delays are shorter.")
+    sigma: float | None = Field(default=None, ge=0, le=50, description="The standard deviation of the logarithm.")
+    mean: Duration | None = Field(default=None, description="The mean, which is above the median.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -155,8 +155,8 @@ class Gamma(Distribution):
     """The sum of many small waits: ``cv`` is the standard deviation over the mean."""
 
     type: Literal["gamma"]
-    mean: Duration = Field(description="The average.")
-    cv: float = Field(ge=0.001, le=100, description="Standard deviation over mean.")
+    mean: Duration = Field(description="The mean.")
+    cv: float = Field(ge=0.001, le=100, description="The standard deviation divided by the mean.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         shape = self.cv**-2
@@ -169,8 +169,8 @@ class Pareto(Distribution):
     """A floor and a heavy tail: beyond ``minimum`` the chance falls with the power ``alpha``."""
 
     type: Literal["pareto"]
-    minimum: Duration = Field(description="No draw is shorter.")
-    alpha: float = Field(ge=0.001, description="The lower, the heavier the tail.")
+    minimum: Duration = Field(description="The shortest delay.")
+    alpha: float = Field(ge=0.001, description="The exponent: the lower, the more long delays.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         minimum, power = self.minimum, -1 / self.alpha
@@ -183,7 +183,7 @@ class Empirical(Distribution):
 
     type: Literal["empirical"]
     quantiles: dict[Annotated[str, Field(pattern=r"^p(\d{1,2}(\.\d+)?|100)$")], Duration] = Field(
-        min_length=1, description="Durations by percentage.", examples=[{"p50": "200ms", "p90": "450ms", "p99": "2s"}]
+        min_length=1, description="Durations by percentile.", examples=[{"p50": "200ms", "p90": "450ms", "p99": "2s"}]
     )
 
     @property

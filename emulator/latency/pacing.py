@@ -22,10 +22,12 @@ _MAX_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
 class Load(StrictModel):
     """A server that batches: the more calls run, the slower each; past its queue it refuses."""
 
-    capacity: Whole = Field(ge=1, description="Most calls that run at the same time.")
+    capacity: Whole = Field(ge=1, description="The maximum number of calls that run at the same time.")
     factor: float = Field(default=1.0, ge=1, description="ITL is this many times longer when `capacity` calls run.")
     queue: Whole | None = Field(
-        default=None, ge=0, description="Calls that wait before more are refused; absent: no bound."
+        default=None,
+        ge=0,
+        description="The maximum number of calls that wait; further ones are refused; absent: no maximum.",
     )
 
     def stretch(self, running: int) -> float:
@@ -38,15 +40,15 @@ class Load(StrictModel):
 class Latency(StrictModel):
     """Time to first token, inter-token latency and what load does to them; what is absent takes no time."""
 
-    ttft: Delay | None = Field(default=None, description="Time to first token.", examples=["250ms"])
+    ttft: Delay | None = Field(default=None, description="The time to first token.", examples=["250ms"])
     itl: Delay | None = Field(
-        default=None, description="Inter-token latency: the gap between two tokens.", examples=["12ms"]
+        default=None, description="The inter-token latency: the time between two tokens.", examples=["12ms"]
     )
     prefill: Duration | None = Field(
-        default=None, description="Added to TTFT for each prompt token.", examples=["0.2ms"]
+        default=None, description="The time that each prompt token adds to TTFT.", examples=["0.2ms"]
     )
     load: Load | None = Field(
-        default=None, description="How many calls the server runs at once, and how that slows them."
+        default=None, description="How many calls the server runs at once, and how much that slows them down."
     )
 
     def merge(self, other: Self | None) -> Self:

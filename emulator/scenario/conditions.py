@@ -80,7 +80,7 @@ Names = Annotated[
 
 
 class Comparison(StrictModel):
-    """What a text is compared with; all keys must hold. Case-sensitive unless ``ignore_case``."""
+    """What a text is compared with; all keys must match. Case-sensitive unless ``ignore_case``."""
 
     contains: str | None = Field(default=None, description="The text contains this.")
     prefix: str | None = Field(default=None, description="The text starts with this.")
@@ -91,9 +91,9 @@ class Comparison(StrictModel):
         examples=["[0-9]{4}"],
     )
     not_: Text | None = Field(
-        default=None, alias="not", description="A string the text is not, or a comparison that fails."
+        default=None, alias="not", description="The text is not this string, or this comparison does not match."
     )
-    ignore_case: bool = Field(default=False, description="Upper and lower case are the same, under `not` too.")
+    ignore_case: bool = Field(default=False, description="Ignore upper and lower case, under `not` too.")
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
@@ -150,7 +150,7 @@ Size = Annotated[float, BeforeValidator(_read_size), WithJsonSchema({"type": ["n
 
 
 class Bounds(StrictModel):
-    """A range of numbers that leaves out its bounds."""
+    """A range of numbers, without its bounds."""
 
     above: float | None = Field(default=None, description="More than this.")
     below: float | None = Field(default=None, description="Less than this.")
@@ -194,62 +194,69 @@ def _publish_named_facets(schema: JsonDict) -> None:
 
 
 class When(StrictModel):
-    """Facets of a call, all of which must hold; one about something the call does not have does not hold."""
+    """Conditions on a call, all of which must match; one about something that the call lacks does not."""
 
     model_config = ConfigDict(json_schema_extra=_publish_named_facets)
 
     vendor: Names | None = Field(
-        default=None, description="The vendor called.", examples=["databricks", ["azure", "tgi"]]
+        default=None, description="The vendor that is called.", examples=["databricks", ["azure", "tgi"]]
     )
-    deployment: Names | None = Field(default=None, description="What the call addresses.", examples=["llama-*"])
+    deployment: Names | None = Field(
+        default=None, description="The deployment that the call addresses.", examples=["llama-*"]
+    )
     served: Names | None = Field(
-        default=None, description="Which of several served models behind the deployment answers.", examples=["canary"]
+        default=None, description="The served model that answers, if the deployment has several.", examples=["canary"]
     )
     task: Names | None = Field(
-        default=None, description="chat, completions, embeddings, rerank, images, transcription or speech."
+        default=None,
+        description="The task: chat, completions, embeddings, rerank, images, transcription or speech.",
     )
-    endpoint: Names | None = Field(default=None, description="Path on the vendor's own port.", examples=["/v1/*"])
-    principal: Names | None = Field(default=None, description="Who calls.")
-    session: Names | None = Field(default=None, description="The session the call belongs to.")
+    endpoint: Names | None = Field(default=None, description="The path on the vendor's own port.", examples=["/v1/*"])
+    principal: Names | None = Field(default=None, description="The caller: the principal of its key.")
+    session: Names | None = Field(default=None, description="The session that the call belongs to.")
     stream: bool | None = Field(default=None, description="Whether the answer is streamed.")
     structured: bool | None = Field(default=None, description="Whether the answer must be JSON, by mode or by schema.")
-    multimodal: bool | None = Field(default=None, description="Whether pictures or sounds come with the text.")
-    prompt: Text | None = Field(default=None, description="The last user message, the prompt, or any input.")
+    multimodal: bool | None = Field(default=None, description="Whether the prompt has images or audio.")
+    prompt: Text | None = Field(
+        default=None, description="The text of the last user message, the prompt, or any of the inputs."
+    )
     system: Text | None = Field(default=None, description="The system message.")
-    tools: Names | None = Field(default=None, description="A tool among those offered.")
+    tools: Names | None = Field(default=None, description="A tool that the request offers.")
     tool_called: Names | None = Field(
         default=None, description="A tool that was called anywhere in the conversation.", examples=["search"]
     )
     tool_result: Text | None = Field(default=None, description="The last tool message.")
-    prompt_tokens: Number | None = Field(default=None, description="Tokens of the prompt.", examples=[{"above": 4000}])
-    max_tokens: Number | None = Field(default=None, description="Most tokens of the answer.")
-    messages: Number | None = Field(default=None, description="How many messages the conversation has.")
+    prompt_tokens: Number | None = Field(
+        default=None, description="The number of prompt tokens.", examples=[{"above": 4000}]
+    )
+    max_tokens: Number | None = Field(default=None, description="The `max_tokens` of the request.")
+    messages: Number | None = Field(default=None, description="The number of messages in the conversation.")
     turn: Number | None = Field(
-        default=None, description="How many user messages the conversation has.", examples=[2, {"above": 1}]
+        default=None, description="The number of user messages in the conversation.", examples=[2, {"above": 1}]
     )
     last_role: Names | None = Field(
         default=None,
         alias="messages.last.role",
-        description="Role of the last message.",
+        description="The role of the last message.",
         examples=["tool", ["user", "tool"]],
     )
     body_bytes: Bytes | None = Field(
-        default=None, description="Length of the request body.", examples=[{"above": "64KiB"}]
+        default=None, description="The length of the request body.", examples=[{"above": "64KiB"}]
     )
     header: dict[str, Text] = Field(default={}, alias="header.*", description="A request header.")
     query: dict[str, Text] = Field(default={}, alias="query.*", description="A query parameter.")
     body: dict[Annotated[str, AfterValidator(_check_body_path)], Value] = Field(
         default={},
         alias="body.*",
-        description="A value in the request body: a comparison, or any value to be equal to.",
+        description="A value in the request body: a comparison, or the value that it equals.",
     )
     any: Annotated[tuple[When, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None,
-        description="Facets again, in a list: those of one item at least hold.",
+        description="A list of conditions, of which at least one matches.",
         examples=[[{"stream": True}, {"prompt_tokens": {"above": 4000}}]],
     )
     not_: When | None = Field(
-        default=None, alias="not", description="Facets again: they do not all hold.", examples=[{"principal": "batch"}]
+        default=None, alias="not", description="Conditions that do not all match.", examples=[{"principal": "batch"}]
     )
 
     @model_validator(mode="before")

@@ -20,25 +20,42 @@ _COST = r"^\s*\d{1,9}(\.\d{1,9})?\s*USD\s*$"
 
 
 class ExpectedConduct(StrictModel):
-    """What a verdict judges, and by which figures."""
+    """What a verdict judges, and its figures. Each key is a rule for a sound client."""
 
-    robust: bool = Field(default=True, description="Judge by all rules; false: by those alone that are named here.")
-    honours_retry_after: bool = Field(default=True, description="Waits as a `Retry-After` says; 10 % early is fine.")
-    backs_off: bool = Field(default=True, description="Waits at least 1.5 times as long before each further attempt.")
-    jitter: bool = Field(default=True, description="Three callers that are refused together come back apart.")
-    attempts: _Count = Field(default=5, description="Most attempts of one request.")
-    no_useless_retry: bool = Field(default=True, description="Does not repeat what cannot succeed.")
-    retries_after_delivery: bool = Field(
-        default=False, description="May ask again once bytes of the answer were delivered."
+    robust: bool = Field(default=True, description="Judge all rules; false: only the rules that are named here.")
+    honours_retry_after: bool = Field(
+        default=True, description="It waits as long as `Retry-After` says; 10 % early is fine."
     )
-    deadline: Duration = Field(default=60.0, description="Longest call; then the client leaves.")
-    hedges: _Count = Field(default=1, description="Most equal calls at once.")
-    closes_within: Duration = Field(default=5.0, description="How long a stream that is abandoned may stay open.")
-    incomplete_stream_failed: bool = Field(default=True, description="Uses no text of a stream without an end.")
-    no_bad_arguments: bool = Field(default=True, description="Runs no tool with arguments that do not parse.")
-    one_idempotency_key: bool = Field(default=True, description="All attempts bear the same idempotency key.")
-    concurrency: _Count | None = Field(default=None, description="Most calls at once; absent: not judged.")
-    reuses_connections: bool = Field(default=False, description="Opens no more connections than calls at once.")
+    backs_off: bool = Field(
+        default=True, description="It waits at least 1.5 times as long before each further attempt."
+    )
+    jitter: bool = Field(
+        default=True,
+        description="Three callers that are refused together do not come back together.",
+    )
+    attempts: _Count = Field(default=5, description="The maximum number of attempts of one request.")
+    no_useless_retry: bool = Field(default=True, description="It does not repeat what cannot succeed.")
+    retries_after_delivery: bool = Field(
+        default=False, description="It may retry although bytes of the answer were delivered."
+    )
+    deadline: Duration = Field(
+        default=60.0, description="The maximum duration of a call, after which the client disconnects."
+    )
+    hedges: _Count = Field(default=1, description="The maximum number of equal calls at once.")
+    closes_within: Duration = Field(
+        default=5.0, description="How long a stream may stay open that the client no longer reads."
+    )
+    incomplete_stream_failed: bool = Field(
+        default=True, description="It does not use the text of a stream without an end."
+    )
+    no_bad_arguments: bool = Field(default=True, description="It runs no tool with arguments that do not parse.")
+    one_idempotency_key: bool = Field(default=True, description="It sends the same idempotency key with all attempts.")
+    concurrency: _Count | None = Field(
+        default=None, description="The maximum number of calls at once; absent: not judged."
+    )
+    reuses_connections: bool = Field(
+        default=False, description="It opens no more connections than it has calls at once; absent: not judged."
+    )
 
 
 def _tag(value: JSON) -> str | None:
@@ -70,11 +87,16 @@ Cost = Annotated[
 class BudgetSettings(StrictModel):
     """What a session may spend."""
 
-    output_tokens: _Count | None = Field(default=None, description="Output tokens sent, wasted ones included.")
-    cost: Cost | None = Field(default=None, description="Price of prompts and answers.", examples=["0.02 USD"])
-    attempts: _Count | None = Field(default=None, description="Attempts of one request.")
+    output_tokens: _Count | None = Field(
+        default=None, description="The maximum number of output tokens sent, wasted ones included."
+    )
+    cost: Cost | None = Field(
+        default=None, description="The maximum cost of prompts and answers.", examples=["0.02 USD"]
+    )
+    attempts: _Count | None = Field(default=None, description="The maximum number of attempts of one request.")
     enforce: bool = Field(
-        default=False, description="Refuse calls after it as rate_limited; else a verdict judges by it, and no more."
+        default=False,
+        description="Refuse calls as rate_limited once the budget is spent; else only a verdict judges it.",
     )
 
     @model_validator(mode="after")
@@ -88,18 +110,21 @@ _Amount = Annotated[float, Field(strict=False, ge=0, le=10**6)]
 
 
 class TokenPrice(StrictModel):
-    """What a million tokens cost, or an hour."""
+    """The price of a million tokens, or of an hour."""
 
-    input: _Amount = Field(default=0.0, description="Of a million tokens of prompts.")
-    output: _Amount = Field(default=0.0, description="Of a million tokens of answers.")
+    input: _Amount = Field(default=0.0, description="The price of a million prompt tokens.")
+    output: _Amount = Field(default=0.0, description="The price of a million completion tokens.")
     per_hour: _Amount = Field(
-        default=0.0, description="Of each hour from the first call to the last, as of provisioned throughput."
+        default=0.0,
+        description="The price of each hour from the first call to the last, as for provisioned throughput.",
     )
     unit: Literal["USD", "DBU", "PTU"] = Field(
-        default="USD", description="What the amounts are in; PTU: how many are provisioned, with `per_hour`."
+        default="USD", description="The unit of the amounts; PTU: the number that is provisioned, with `per_hour`."
     )
-    source: str | None = Field(default=None, description="Where it says so, for readers.")
-    date: str | None = Field(default=None, description="When it did, for readers.", examples=["2026-11-26"])
+    source: str | None = Field(default=None, description="Where the price comes from, for your readers.")
+    date: str | None = Field(
+        default=None, description="The date of the price, for your readers.", examples=["2026-11-26"]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -30,7 +30,7 @@ class NearEntry(StrictModel):
     """Cosine of the vectors of two texts."""
 
     a: Name = Field(description="A text, or its id.")
-    b: Name = Field(description="Another one.")
+    b: Name = Field(description="The other text, or its id.")
     cosine: _Cosine = Field(description="Their similarity, exact to 0.001.")
 
 
@@ -38,7 +38,9 @@ class QueryEntry(StrictModel):
     """Texts that a query finds, nearest first; every other declared text is farther away than the last."""
 
     text: Name | None = Field(default=None, description="The query, or its id.")
-    pattern: Pattern | None = Field(default=None, description="Expression: each text that it matches is the query.")
+    pattern: Pattern | None = Field(
+        default=None, description="A regular expression; every text that it matches is this query."
+    )
     ranks: Texts = Field(description="Texts or their ids, nearest first.")
 
     @model_validator(mode="after")
@@ -65,15 +67,21 @@ class EmbeddingSettings(StrictModel):
         default="hashed",
         description="hashed: nothing; lexical: texts with the same words are close; declared: as written here.",
     )
-    otherwise: Kind | None = Field(default=None, description="Of texts that are not declared: lexical, or hashed.")
-    texts: dict[str, Name] = Field(default_factory=dict, description="Texts by id; anything else is its own text.")
+    otherwise: Kind | None = Field(
+        default=None, description="The geometry of texts that are not declared; lexical if absent, or hashed."
+    )
+    texts: dict[str, Name] = Field(
+        default_factory=dict, description="Short ids for long texts; use an id wherever a text is expected."
+    )
     clusters: dict[str, Texts] = Field(
         default_factory=dict, description="Texts that are close (0.8), and far from those of other clusters (0.1)."
     )
     near: Annotated[tuple[NearEntry, ...], Field(strict=False)] = Field(
-        default=(), description="Pairs with their similarity."
+        default=(), description="Pairs of texts with their cosine."
     )
-    query: Queries | None = Field(default=None, description="One query or several, each with the texts that it finds.")
+    query: Queries | None = Field(
+        default=None, description="One or several queries, each with the texts that it finds."
+    )
     captions: dict[str, Name] = Field(
         default_factory=dict, description="Text in place of an image, by the SHA-256 of its bytes or by its URL."
     )

@@ -68,20 +68,25 @@ Positive = Annotated[Whole, Field(ge=1, le=10**15)]
 
 
 ClockKind = Literal["real", "instant", "frozen"]
-_BEGIN = Field(default=None, description="When it begins; absent: now, or 2026-01-01T00:00:00Z for instant and frozen.")
+_BEGIN = Field(
+    default=None,
+    description="When the clock begins; absent: now, or 2026-01-01T00:00:00Z for instant and frozen.",
+)
 
 
 class Scale(StrictModel):
-    """A clock that runs faster, or slower, than the wall's."""
+    """A clock that runs faster or slower than real time."""
 
-    scale: float = Field(ge=1e-6, le=1e6, description="Scenario seconds in one real second.", examples=[60])
+    scale: float = Field(
+        ge=1e-6, le=1e6, description="How many seconds of the scenario pass in one real second.", examples=[60]
+    )
     start: Timestamp | None = _BEGIN
 
 
 class ClockSettings(StrictModel):
-    """A clock with a time to begin at."""
+    """A clock that begins at a given time."""
 
-    kind: ClockKind = Field(description="real, instant or frozen.")
+    kind: ClockKind = Field(description="The kind of clock: real, instant or frozen.")
     start: Timestamp | None = _BEGIN
     retry_after_ms: bool = Field(
         default=True,
@@ -128,8 +133,8 @@ VendorEntry = Annotated[
 class Key(StrictModel):
     """A credential that is accepted."""
 
-    token: str = Field(min_length=1, description="What the client sends.")
-    principal: str = Field(min_length=1, description="Whom it stands for.")
+    token: str = Field(min_length=1, description="The credential that the client sends.")
+    principal: str = Field(min_length=1, description="The name of the caller that this credential stands for.")
 
 
 def _tag_state(value: JSON) -> str | None:
@@ -151,11 +156,11 @@ State = Annotated[
 
 
 class TokenizerFile(StrictModel):
-    """A vocabulary of yours."""
+    """A vocabulary in a file of yours."""
 
     file: str = Field(
         min_length=1,
-        description="tokenizer.json, tekken.json, tokenizer.model, *.tiktoken, or a folder with one of them.",
+        description="A tokenizer.json, tekken.json, tokenizer.model or *.tiktoken, or a folder with one of them.",
         examples=["models/llama/tokenizer.json"],
     )
 
@@ -170,25 +175,30 @@ TokenizerChoice = Annotated[
 
 
 class DeploymentEntry(StrictModel):
-    """A deployment to serve; one of the vendor's catalogue with the same name gives what is absent."""
+    """A deployment to serve. One of that name in the vendor's list sets the absent keys."""
 
-    vendor: str = Field(min_length=1, description="Who serves it.")
-    name: str = Field(min_length=1, description="What clients address.")
+    vendor: str = Field(min_length=1, description="The vendor that serves it.")
+    name: str = Field(min_length=1, description="The name that clients address.")
     task: Task | None = Field(
-        default=None, description="chat (default), completions, embeddings, rerank, images, transcription or speech."
+        default=None,
+        description="chat (default), completions, embeddings, rerank, images, transcription or speech.",
     )
     model: str | None = Field(default=None, description="The answer's `model` field; absent: the deployment's name.")
-    context: Positive | None = Field(default=None, description="Tokens of prompt and answer together.")
-    max_output: Positive | None = Field(default=None, description="Most tokens of one answer.")
-    default_max_tokens: Positive | None = Field(
-        default=None, description="Tokens of an answer if the request sets no limit."
+    context: Positive | None = Field(
+        default=None, description="The maximum number of tokens of prompt and answer together."
     )
-    dimensions: Annotated[Positive, Field(le=65_536)] | None = Field(default=None, description="Of an embedding.")
+    max_output: Positive | None = Field(default=None, description="The maximum number of tokens of one answer.")
+    default_max_tokens: Positive | None = Field(
+        default=None, description="The maximum number of tokens of an answer if the request sets none."
+    )
+    dimensions: Annotated[Positive, Field(le=65_536)] | None = Field(
+        default=None, description="The number of dimensions of an embedding."
+    )
     normalized: bool | None = Field(default=None, description="Embeddings have unit length.")
-    embeddings: EmbeddingSettings | None = Field(default=None, description="What its vectors mean.")
+    embeddings: EmbeddingSettings | None = Field(default=None, description="Which texts have close vectors.")
     tokenizer: TokenizerChoice | None = Field(
         default=None,
-        description="Name of a profile or of a vocabulary that a package contains, or a file.",
+        description="How tokens are counted: a built-in profile, a vocabulary that a package contains, or a file.",
         examples=["llama3", {"file": "tokenizer.json"}],
     )
     mode: Literal["pay_per_token", "provisioned", "external", "custom"] | None = Field(
@@ -196,11 +206,13 @@ class DeploymentEntry(StrictModel):
     )
     state: State | None = Field(
         default=None,
-        description="ready (default), loading, retired, stopped; or one for a time, and then ready.",
+        description="The state: ready (default), loading, retired or stopped; or one of these for a time, then ready.",
         examples=["loading", {"loading": "20s"}],
     )
-    kind: str | None = Field(default=None, description="What only the vendor tells apart.", examples=["speculative"])
-    traits: dict[str, JSON] | None = Field(default=None, description="Further properties only the vendor reads.")
+    kind: str | None = Field(
+        default=None, description="A kind of deployment that only this vendor has.", examples=["speculative"]
+    )
+    traits: dict[str, JSON] | None = Field(default=None, description="Further properties, which only this vendor has.")
 
     def to_deployment(self, builtin: Deployment | None) -> Deployment:
         """Build the deployment; absent fields come from the catalogue's deployment of the same name."""
@@ -215,25 +227,31 @@ class DeploymentEntry(StrictModel):
 
 
 class Limit(StrictModel):
-    """A quota; all that match a call are charged together, or none."""
+    """A quota. If several limits apply to a call, it is admitted only if all of them have room."""
 
     name: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f\[\]]+$")] | None = Field(
         default=None,
-        description="Unique; shown in the console, the journal and refusals; absent: `limits[0]` and so on.",
+        description="A unique name, for the console, the journal and refusals; absent: `limits[0]` and so on.",
         examples=["tokens a minute"],
     )
-    vendor: Names | None = Field(default=None, description="Calls of this vendor only.")
-    deployment: Names | None = Field(default=None, description="Calls to this deployment only.")
-    principal: Names | None = Field(default=None, description="Calls of this principal only.", examples=["batch"])
+    vendor: Names | None = Field(default=None, description="Only calls to this vendor count.")
+    deployment: Names | None = Field(default=None, description="Only calls to this deployment count.")
+    principal: Names | None = Field(default=None, description="Only calls of this principal count.", examples=["batch"])
     per: Literal["principal", "deployment"] | None = Field(
-        default=None, description="A quota for each; absent: one for all calls of a session."
+        default=None,
+        description="Who has a quota of its own; absent: one quota for all calls of a session.",
     )
     unit: Literal["requests", "input_tokens", "output_tokens", "tokens", "concurrency"] = Field(
         description="What is counted."
     )
-    amount: Positive = Field(description="How many of them.")
-    window: Duration | None = Field(default=None, description="In how long; every unit but concurrency has one.")
-    strategy: Literal["bucket", "fixed", "sliding"] = Field(default="bucket", description="How the quota comes back.")
+    amount: Positive = Field(description="The size of the quota.")
+    window: Duration | None = Field(
+        default=None, description="The time in which the amount may be used; every unit but concurrency needs it."
+    )
+    strategy: Literal["bucket", "fixed", "sliding"] = Field(
+        default="bucket",
+        description="How it refills: bucket all the time, fixed at the end of a window, sliding as calls leave it.",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -245,19 +263,21 @@ class Limit(StrictModel):
 
 
 class Rule(Outcome):
-    """What happens to some calls; of all rules the first that matches wins."""
+    """A rule says what happens to some calls. The first rule that matches a call wins."""
 
     name: str = Field(
         pattern=r"^[^\x00-\x1f\x7f]+$",
-        description="Unique. Seeds the rule's random draws; returned in x-emulator-rule.",
+        description="A unique name. It seeds the rule's random draws, and the header x-emulator-rule returns it.",
     )
-    when: When = Field(default_factory=When.model_construct, description="Which calls; absent: all.")
-    times: Times | None = Field(default=None, description="Which of the matching calls; absent: all.")
-    per: Scope | None = Field(default=None, description="What a sequence counts apart.")
+    when: When = Field(default_factory=When.model_construct, description="The calls that the rule is for; absent: all.")
+    times: Times | None = Field(default=None, description="Which of the matching calls the rule takes; absent: all.")
+    per: Scope | None = Field(default=None, description="What has a count of its own in a sequence; absent: the rule.")
     sequence: Annotated[tuple[Step, ...], Field(strict=False, min_length=1)] | None = Field(
-        default=None, description="In place of one outcome: one for each matching call."
+        default=None, description="A list of outcomes, one for each matching call, in place of a single outcome."
     )
-    then: Literal["pass", "repeat", "last"] | None = Field(default=None, description="What follows the last outcome.")
+    then: Literal["pass", "repeat", "last"] | None = Field(
+        default=None, description="What follows the last outcome of a sequence."
+    )
 
     @property
     def scope(self) -> Scope:
@@ -292,27 +312,28 @@ class JournalSettings(StrictModel):
     """What the journal keeps."""
 
     bodies: Annotated[Size, BeforeValidator(_read_bodies), WithJsonSchema(_BODIES_SCHEMA)] = Field(
-        default=64 * 1024, description="Most bytes of each request and answer that are kept; none keeps none."
+        default=64 * 1024,
+        description="The maximum number of bytes to keep of each request and each answer; `none` keeps none.",
     )
     entries: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
-        default=10_000, description="How many calls of a session are kept; the oldest go first."
+        default=10_000, description="The maximum number of calls to keep in a session; the oldest are removed first."
     )
 
 
 class TimingSettings(StrictModel):
-    """How exact the times of answers are to be."""
+    """How exact the times of responses have to be."""
 
     invalid_above: Duration | None = Field(
         default=None,
-        description="99 % of the writes come no later than this, or the run says that it is invalid; absent: never.",
+        description="The run is marked as invalid if more than 1 % of the writes are later than this; absent: never.",
         examples=["5ms"],
     )
 
 
 class TimingScale(StrictModel):
-    """Recorded times, stretched."""
+    """Recorded times, multiplied by a factor."""
 
-    scaled: float = Field(ge=0.001, le=1000, description="Factor of every recorded time.", examples=[2])
+    scaled: float = Field(ge=0.001, le=1000, description="The factor of every recorded time.", examples=[2])
 
 
 def _tag_replay_timing(value: JSON) -> str | None:
@@ -333,26 +354,26 @@ ReplayTiming = Annotated[
 
 
 class Replay(StrictModel):
-    """Answers from recorded exchanges."""
+    """Answer from a recording."""
 
     from_: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         alias="from",
-        description="Folder of the exchanges, beside the scenario's file, or one of their files.",
+        description="The folder with the recording, beside the scenario's file or deeper, or a file with exchanges.",
         examples=["recordings/today"],
     )
     exchanges: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
-        default=None, description="In place of a folder: of each exchange a line with its name, then its text."
+        default=None, description="The exchanges as texts, in place of a folder; each begins with a line with its name."
     )
     match: Annotated[
         tuple[Literal["prompt", "model", "tools", "parameters"], ...], Field(strict=False, min_length=1)
     ] = Field(
         default=("prompt", "model", "tools"),
-        description="What of a request must be as recorded, besides its operation.",
+        description="What has to be equal in a request and a recorded one, besides method and path.",
     )
     timing: ReplayTiming = Field(
         default="recorded",
-        description="recorded, none, fitted (as `latency` says), or a factor.",
+        description="The pace: `recorded`, `none`, `fitted` (as `latency` says), or a factor.",
         examples=["none", {"scaled": 2}],
     )
     after: Literal["last", "repeat", "refuse"] = Field(
@@ -368,29 +389,32 @@ class Replay(StrictModel):
 class Scenario(StrictModel):
     """How the emulator behaves: who is served, how fast, within which limits, and what goes wrong."""
 
-    version: Literal[1] = Field(description="Of the scenario language.")
-    name: str = Field(default="", description="What the scenario is called; absent: as its file.")
-    description: str = Field(default="", description="What a reader learns from it, in one line.")
-    seed: Whole = Field(default=0, description="Every draw derives from it.")
+    version: Literal[1] = Field(description="The version of the scenario language.")
+    name: str = Field(default="", description="The name of the scenario; absent: the name of its file.")
+    description: str = Field(default="", description="One line about the scenario, for readers.")
+    seed: Whole = Field(default=0, description="All random values derive from this number.")
     clock: Clock = Field(
         default="real",
-        description="real, instant, frozen, or a scale.",
+        description="How time passes: real, instant, frozen, or a scale.",
         examples=["instant", {"scale": 60}, {"kind": "frozen", "start": "2026-11-23T09:55:00Z"}],
     )
-    strict: bool = Field(default=False, description="A call that matches no rule is refused and reported.")
+    strict: bool = Field(default=False, description="Refuse and report calls that match no rule.")
     vendors: dict[str, VendorEntry] = Field(
-        default={}, description="Settings of each vendor; false: not served.", examples=[{"tgi": False}]
+        default={}, description="The settings of each vendor; `false` turns a vendor off.", examples=[{"tgi": False}]
     )
     keys: Annotated[tuple[Key, ...], Field(strict=False, max_length=1000)] | None = Field(
-        default=None, description="Credentials; absent: any is accepted."
+        default=None, description="The credentials that are accepted; absent: any."
     )
     deployments: Annotated[tuple[DeploymentEntry, ...], Field(strict=False)] = Field(
-        default=(), description="Added to the vendors' catalogues."
+        default=(), description="Deployments to add to the vendors' lists of models."
     )
     latency: Latency = Field(
-        default_factory=Latency.model_construct, description="Of every answer; a rule can replace any part."
+        default_factory=Latency.model_construct,
+        description="The latency of every answer; a rule can replace any part of it.",
     )
-    limits: Annotated[tuple[Limit, ...], Field(strict=False)] = Field(default=(), description="Quotas.")
+    limits: Annotated[tuple[Limit, ...], Field(strict=False)] = Field(
+        default=(), description="Quotas of requests, tokens or concurrent calls."
+    )
     journal: JournalSettings = Field(
         default_factory=JournalSettings.model_construct,
         description="What the journal keeps.",
@@ -398,14 +422,14 @@ class Scenario(StrictModel):
     )
     timing: TimingSettings = Field(
         default_factory=TimingSettings.model_construct,
-        description="How exact the times of answers are to be.",
+        description="How exact the times of responses have to be.",
         examples=[{"invalid_above": "5ms"}],
     )
     bounds: CallBounds = Field(
-        default_factory=lambda: DEFAULT, description="What one call may cost.", examples=[{"inputs": 10000}]
+        default_factory=lambda: DEFAULT, description="The maximum cost of one call.", examples=[{"inputs": 10000}]
     )
     replay: Replay | None = Field(
-        default=None, description="Answers from recorded exchanges.", examples=[{"from": "recordings/today"}]
+        default=None, description="Answer from a recording.", examples=[{"from": "recordings/today"}]
     )
     unmatched: Literal["answer", "refuse", "forward", "record"] | None = Field(
         default=None,
@@ -413,23 +437,23 @@ class Scenario(StrictModel):
         "absent: refuse with a replay or strict, else answer.",
     )
     outages: Annotated[tuple[Outage, ...], Field(strict=False, max_length=100)] = Field(
-        default=(), description="What goes wrong for many calls at the same time; before the rules."
+        default=(), description="Failures of many calls at the same time; they come before the rules."
     )
     expect: Expect | None = Field(
         default=None,
-        description="What a verdict judges clients by; absent: robust.",
+        description="What a verdict expects of clients; absent: robust.",
         examples=["robust", {"deadline": "30s", "concurrency": 8}],
     )
     prices: Prices = Field(
         default={},
-        description="Of deployments, by name or pattern, or a file of them; before those of the package.",
+        description="Prices of deployments, by name or pattern, or a file of them; they override the package's.",
         examples=[{"gpt-4o*": {"input": 2.5, "output": 10}}, "prices.yaml"],
     )
     budget: BudgetSettings | None = Field(
         default=None, description="What a session may spend.", examples=[{"output_tokens": 5000}]
     )
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
-        default=(), description="The first that matches wins."
+        default=(), description="What happens to which calls; the first rule that matches a call wins."
     )
 
     @property

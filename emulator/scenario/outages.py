@@ -39,11 +39,11 @@ _PARTIAL = frozenset({"brown_out", "bad_deploy"})
 
 
 class DrawnWindows(StrictModel):
-    """Windows of time that are drawn: the first 64."""
+    """Random times of outages; the first 64 are drawn."""
 
-    every: Duration = Field(gt=0, description="Mean time from the end of one to the begin of the next.")
-    mean: Duration = Field(gt=0, description="Mean length.")
-    seed: Whole = Field(default=0, description="Other windows for another seed.")
+    every: Duration = Field(gt=0, description="The mean time from the end of one outage to the beginning of the next.")
+    mean: Duration = Field(gt=0, description="The mean length of an outage.")
+    seed: Whole = Field(default=0, description="Another seed gives other times.")
 
     def list_windows(self, name: str) -> Iterator[tuple[float, float]]:
         """Yield begin and end in seconds of scenario time; lengths and gaps are exponentially distributed."""
@@ -58,7 +58,9 @@ class DrawnWindows(StrictModel):
 class Outage(StrictModel):
     """Something that goes wrong for many calls at the same time, by the scenario's clock."""
 
-    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Shown as the rule `outage NAME`.")
+    name: str = Field(
+        pattern=r"^[^\x00-\x1f\x7f]+$", description="The name; the rule of the outage is called `outage NAME`."
+    )
     kind: Literal["region", "brown_out", "slow_recovery", "bad_deploy", "key_rotation", "retirement"] = Field(
         description="All calls fail; a share fails and the rest is slow; all fail, and then quotas come back slowly; "
         "a share fails; keys are refused; headers warn, and then the deployments are gone."
@@ -67,23 +69,23 @@ class Outage(StrictModel):
     deployments: Names | None = Field(default=None, description="Calls to these deployments; absent: all.")
     principal: Names | None = Field(default=None, description="Calls of these principals; absent: all.")
     served: Names | None = Field(
-        default=None, description="Of bad_deploy: the served models behind a deployment whose calls all fail."
+        default=None, description="bad_deploy: all calls fail that these served models answer; in place of `share`."
     )
     between: Annotated[tuple[Moment, Moment], Field(strict=False)] | None = Field(
         default=None,
-        description="From one time up to another: since start or reset, of every day (UTC), or with a date and zone.",
+        description="From one time to another: since start or reset, of every day (UTC), or with a date and zone.",
         examples=[["60s", "120s"], ["10:00", "10:05"]],
     )
     random: DrawnWindows | None = Field(
-        default=None, description="In place of `between`: drawn times; of a retirement the first."
+        default=None, description="Random times in place of `between`; a retirement takes the first."
     )
     for_: Annotated[Duration, Field(gt=0)] | None = Field(
-        default=None, alias="for", description="Of slow_recovery, after it: how long until all quotas are back."
+        default=None, alias="for", description="slow_recovery: the time after the outage until all quotas are back."
     )
     share: float = Field(
-        default=0.5, strict=False, ge=0, le=1, description="Of brown_out and bad_deploy: calls that fail."
+        default=0.5, strict=False, ge=0, le=1, description="brown_out and bad_deploy: the share of calls that fail."
     )
-    ttft: Duration = Field(default=5.0, description="Of brown_out: time to first token of the others.")
+    ttft: Duration = Field(default=5.0, description="brown_out: the time to first token of the other calls.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -25,10 +25,10 @@ Ordinal = Annotated[Whole, Field(ge=1)]
 
 
 class Burst(StrictModel):
-    """A part of every period, from its beginning."""
+    """A burst at the beginning of every period."""
 
-    every: Duration = Field(description="The period, from start or reset.")
-    for_: Duration = Field(alias="for", description="How long of it the rule applies.")
+    every: Duration = Field(description="The length of a period; the first begins at the start or a reset.")
+    for_: Duration = Field(alias="for", description="For how long of each period the rule applies.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -37,14 +37,16 @@ class Burst(StrictModel):
 
 
 class Share(StrictModel):
-    """Exactly one of each group of new calls, in order; a repeated call has the fate of the first."""
+    """Exactly one of each group of new calls, in order. A repeated call gets the result of the first."""
 
-    of: Annotated[Whole, Field(ge=1, le=10**6)] = Field(description="Calls in a group.", examples=[10])
-    salt: str = Field(default="", description="Another text, another place in each group.", examples=["canary"])
+    of: Annotated[Whole, Field(ge=1, le=10**6)] = Field(description="The number of calls in a group.", examples=[10])
+    salt: str = Field(
+        default="", description="Any text; another text selects another call of each group.", examples=["canary"]
+    )
 
 
 class Times(StrictModel):
-    """Which of the matching calls; all keys must hold."""
+    """Selection among the matching calls; all keys must match."""
 
     first: Ordinal | None = Field(default=None, description="The first n calls.")
     nth: Annotated[tuple[Ordinal, ...], Field(strict=False, min_length=1), BeforeValidator(wrap_in_list)] | None = (
@@ -53,20 +55,22 @@ class Times(StrictModel):
     every: Ordinal | None = Field(default=None, description="Every n-th call.")
     after: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="The calls after the first n.")
     probability: float | None = Field(
-        default=None, description="The chance of each call, from 0 to 1.", examples=[0.05]
+        default=None, description="The probability for each call, from 0 to 1.", examples=[0.05]
     )
     between: Annotated[tuple[Moment, Moment], Field(strict=False)] | None = Field(
         default=None,
-        description="From one time up to another: since start or reset, of every day (UTC), or with a date and zone.",
+        description="From one time to another: since start or reset, of every day (UTC), or with a date and zone.",
         examples=[["30s", "60s"], ["10:00", "10:05"], ["2026-11-23T10:00:00Z", "2026-11-23T10:05:00Z"]],
     )
     share: Share | None = Field(
         default=None,
-        description="Exactly one of each n new calls, counted from the first; a repeat keeps its fate.",
+        description="Exactly one of every n new calls; a repeated call gets the result of the first.",
         examples=[{"of": 10, "salt": "canary"}],
     )
-    repeat: Burst | None = Field(default=None, description="Bursts.", examples=[{"every": "60s", "for": "10s"}])
-    per: Scope | None = Field(default=None, description="What is counted apart; absent: rule.")
+    repeat: Burst | None = Field(
+        default=None, description="Bursts: a part of every period.", examples=[{"every": "60s", "for": "10s"}]
+    )
+    per: Scope | None = Field(default=None, description="What has a count of its own; absent: the rule.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -110,19 +114,21 @@ _Single = Annotated[float, Field(ge=-_MAX_FLOAT32, le=_MAX_FLOAT32)]
 
 
 class ErrorOutcome(StrictModel):
-    """Refuse in the vendor's own envelope; every key but ``kind`` overrides a part of it."""
+    """Refuse with the vendor's own error; every key but ``kind`` overrides a part of it."""
 
-    kind: Annotated[ErrorKind, Field(strict=False)] = Field(description="What is refused, in no vendor's words.")
-    param: str | None = Field(default=None, description="The request field at fault.")
-    limit: Literal["requests", "input_tokens", "output_tokens"] | None = Field(
-        default=None, description="Which quota, for rate_limited."
+    kind: Annotated[ErrorKind, Field(strict=False)] = Field(
+        description="The kind of error, for every vendor the same name."
     )
-    status: Annotated[Whole, Field(ge=200, le=599)] | None = Field(default=None, description="HTTP status.")
-    message: str | None = Field(default=None, description="The text a client reads.")
+    param: str | None = Field(default=None, description="The field of the request that is wrong.")
+    limit: Literal["requests", "input_tokens", "output_tokens"] | None = Field(
+        default=None, description="The quota that is used up, for rate_limited."
+    )
+    status: Annotated[Whole, Field(ge=200, le=599)] | None = Field(default=None, description="The HTTP status.")
+    message: str | None = Field(default=None, description="The message that the client reads.")
     retry_after: Duration | None = Field(default=None, description="The wait that the response asks for.")
     body: JSON = Field(default=None, description="The whole response body: text, or a value sent as JSON.")
     headers: dict[HeaderName, HeaderValue] = Field(
-        default={}, description="Added to the vendor's, replacing equal names."
+        default={}, description="Headers to add; they replace the vendor's of the same name."
     )
     after: Literal["state"] | None = Field(
         default=None, description="`state`: a management call takes effect first, then failure is reported."
@@ -142,28 +148,34 @@ class ErrorOutcome(StrictModel):
 
 
 class FixedToolCall(StrictModel):
-    """A call of a tool the answer makes."""
+    """A tool call in the answer."""
 
-    name: str = Field(min_length=1, description="The tool.")
+    name: str = Field(min_length=1, description="The name of the tool.")
     arguments: JSON = Field(default={}, description="Its arguments; a string is sent as it is, valid JSON or not.")
-    id: str | None = Field(default=None, description="The call's id; absent: drawn in the vendor's form.")
+    id: str | None = Field(default=None, description="The id of the call; absent: generated in the vendor's format.")
 
 
 class FixedUsage(StrictModel):
     """Token counts to report in place of the true ones."""
 
-    prompt_tokens: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="Tokens of the prompt.")
-    completion_tokens: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="Tokens of the answer.")
+    prompt_tokens: Annotated[Whole, Field(ge=0)] | None = Field(
+        default=None, description="The number of prompt tokens."
+    )
+    completion_tokens: Annotated[Whole, Field(ge=0)] | None = Field(
+        default=None, description="The number of completion tokens."
+    )
     reasoning_tokens: Annotated[Whole, Field(ge=0)] | None = Field(
-        default=None, description="Those of them spent thinking."
+        default=None, description="The number of completion tokens that are reasoning."
     )
 
 
 class InputVector(StrictModel):
     """The vector of some of the inputs of a batch."""
 
-    when: Text = Field(description="Which inputs: a string they are equal to, or a comparison.", examples=["cat"])
-    vector: Annotated[tuple[_Single, ...], Field(strict=False, min_length=1)] = Field(description="Its numbers.")
+    when: Text = Field(description="The inputs: a string that they equal, or a comparison.", examples=["cat"])
+    vector: Annotated[tuple[_Single, ...], Field(strict=False, min_length=1)] = Field(
+        description="The numbers of the vector."
+    )
 
     @cached_property
     def test(self) -> Callable[[str], bool]:
@@ -172,40 +184,41 @@ class InputVector(StrictModel):
 
 
 class ReplyOutcome(StrictModel):
-    """Fix the answer; it is streamed, cut, counted and paced as any other."""
+    """Set the answer. It is streamed, cut, counted and paced like any other."""
 
     template: bool = Field(
-        default=False, description="The text says something of the request: {prompt}, {model}, …; {{ is a brace."
+        default=False,
+        description="Replace placeholders in the text by values of the request: {prompt}, {model}, …; {{ is a brace.",
     )
-    text: str | None = Field(default=None, description="What the answer says.", examples=["Hello."])
+    text: str | None = Field(default=None, description="The text of the answer.", examples=["Hello."])
     file: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="What the answer says is in this file, in the scenario's folder or below it.",
+        description="A file with the text of the answer, in the scenario's folder or below it.",
         examples=["answers/tides.md"],
     )
     tool_calls: Annotated[tuple[FixedToolCall, ...], Field(strict=False, min_length=1)] | None = Field(
-        default=None, description="The tools the answer calls.", examples=[[{"name": "get_weather", "arguments": {}}]]
+        default=None, description="The tool calls of the answer.", examples=[[{"name": "get_weather", "arguments": {}}]]
     )
-    json_: JSON = Field(default=None, alias="json", description="A value; the answer is its JSON text.")
-    refusal: str | None = Field(default=None, description="The answer is this refusal.")
+    json_: JSON = Field(default=None, alias="json", description="A value whose JSON text is the answer.")
+    refusal: str | None = Field(default=None, description="The text with which the model refuses.")
     embedding: Annotated[tuple[_Single, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="One vector for every input."
     )
     embeddings: Annotated[tuple[InputVector, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None,
-        description="A vector for each input: that of the first entry which takes it, or else the usual one.",
+        description="A vector for each input: that of the first entry that matches it, else the usual one.",
         examples=[[{"when": "cat", "vector": [0.6, 0.8]}]],
     )
-    pad: bool = Field(default=False, description="A vector shorter than the model's is filled up with zeros.")
-    reasoning: str | None = Field(default=None, description="What the model thinks aloud before its text.")
+    pad: bool = Field(default=False, description="Fill up a vector that is shorter than the model's with zeros.")
+    reasoning: str | None = Field(default=None, description="The text of the reasoning before the answer.")
     chunks: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = Field(
-        default=None, description="The answer's text as strings, one event each."
+        default=None, description="The text of the answer as a list of strings, one event for each."
     )
     generate: Literal["typical", "minimal", "boundary", "adversarial", "invalid"] | None = Field(
-        default=None, description="An instance of the request's schema, or of a called tool's, made this way."
+        default=None, description="Generate JSON for the schema of the request or of the called tool in this way."
     )
-    finish_reason: Annotated[FinishReason, Field(description="Why the answer ends.")] | None = None
-    usage: FixedUsage | None = Field(default=None, description="Token counts to report.")
+    finish_reason: Annotated[FinishReason, Field(description="The finish reason.")] | None = None
+    usage: FixedUsage | None = Field(default=None, description="The token counts to report.")
 
     @field_validator("text", mode="after")
     @classmethod
@@ -248,13 +261,17 @@ class ReplyOutcome(StrictModel):
 class Outcome(StrictModel):
     """What happens to a call."""
 
-    error: ErrorOutcome | None = Field(default=None, description="Refuse.", examples=[{"kind": "rate_limited"}])
-    reply: ReplyOutcome | None = Field(default=None, description="Fix the answer.", examples=[{"text": "Hello."}])
+    error: ErrorOutcome | None = Field(
+        default=None, description="Refuse the call.", examples=[{"kind": "rate_limited"}]
+    )
+    reply: ReplyOutcome | None = Field(default=None, description="Set the answer.", examples=[{"text": "Hello."}])
     latency: Latency | None = Field(default=None, description="Replace parts of the latency for this answer.")
     faults: Annotated[tuple[AnyFault, ...], Field(strict=False, max_length=_MAX_FAULTS)] = Field(
-        default=(), description="Bend the answer, in order.", examples=[[{"type": "disconnect", "after_tokens": 20}]]
+        default=(),
+        description="Break the response, with these faults in order.",
+        examples=[[{"type": "disconnect", "after_tokens": 20}]],
     )
-    pass_: bool = Field(default=False, alias="pass", description="Answer normally, whatever later rules say.")
+    pass_: bool = Field(default=False, alias="pass", description="Answer normally; later rules do not apply.")
 
     @property
     def given(self) -> frozenset[str]:

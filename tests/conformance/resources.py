@@ -118,14 +118,15 @@ def render(found: Mapping[Outcome, int], package: str) -> str:
     passed = sum(count for outcome, count in found.items() if outcome.said == PASS)
     return (
         "# The openai package's own tests\n\n"
-        "The openai package's source distribution has tests for every resource. They were written for a mock server\n"
-        "that accepts any request. This page has their results against `/openai/v1` of the emulator.\n\n"
+        "Look here how complete the emulator's `/openai/v1` (Azure OpenAI) is for the openai package. The package's\n"
+        "source distribution has tests for every resource, written for a mock server that accepts any request. This\n"
+        "page has their results against the emulator.\n\n"
         "Tested: audio, chat, completions, responses, embeddings, models, images and vector stores; blocking and\n"
         "asynchronous clients, strict and loose; the default models and `gpt-3.5-turbo-instruct`. "
         "*Tests* is the number of tests.\n\n"
         f"`{COMMAND}` writes this page; FOLDER is the unpacked source distribution.\n\n"
-        "Most of the other tests send what a real service refuses, too: `max_tokens: 0`, or ids that nobody has.\n"
-        "The mock they were written for accepts them. Each row that is no pass has the reason.\n\n"
+        "Most tests that do not pass send what a real service refuses too: `max_tokens: 0`, or ids that do not exist.\n"
+        "Each row that is not a pass has the reason.\n\n"
         f"{package}: {passed} of {sum(found.values())} pass.\n\n"
         "| resource | operation | tests | outcome | reason |\n| --- | --- | --- | --- | --- |\n"
         + "".join(_list_rows(found))

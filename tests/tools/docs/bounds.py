@@ -4,6 +4,8 @@
 
 from collections.abc import Iterator
 
+from pydantic.fields import FieldInfo
+
 from emulator.core.cost_limits import DEFAULT, CallBounds
 from emulator.core.errors import MAX_TEXT as ERROR_TEXT
 from emulator.encoding.lark import MAX_GRAMMAR
@@ -28,21 +30,6 @@ _RESPONSES = {
     "faults": "400, `application/problem+json`",
     "added": "a response with as much of the fault as fits",
     "writes": "a response with all the rest in its last write",
-}
-_BOUNDS = {  # clearer on this page than the descriptions of the schema
-    "body": "bytes of the request body",
-    "decompressed": "bytes of a compressed body after decompression",
-    "values": "values in a JSON body: members of objects, items of lists",
-    "text": "bytes of all strings in a JSON body after parsing",
-    "messages": "messages of a conversation",
-    "tools": "tools that the request offers",
-    "inputs": "prompts to complete, texts to embed or to rank",
-    "answers": "generated choices for all prompts together",
-    "tokens": "tokens of all choices; each alternative in log probabilities counts as one",
-    "components": "numbers of all vectors: inputs times dimensions, or numbers of a reply's `embedding`",
-    "faults": "faults that the headers of one request ask for",
-    "added": "bytes that faults add to a response; the rest is left out",
-    "writes": "writes that all faults together split a response into",
 }
 _HEAD = """\
 # Bounds
@@ -136,7 +123,12 @@ def render() -> str:
 
 
 def _tell() -> Iterator[str]:
-    for name in CallBounds.model_fields:
+    for name, field in CallBounds.model_fields.items():
         default = getattr(DEFAULT, name)
         shown = f"{default // 1024**2} MiB" if name in _SIZES else f"{default:,}"
-        yield f"| `{name}` | {shown} | {_BOUNDS[name]} | {_RESPONSES[name]} |\n"
+        yield f"| `{name}` | {shown} | {_format_description(field)} | {_RESPONSES[name]} |\n"
+
+
+def _format_description(field: FieldInfo) -> str:
+    text = (field.description or "").removesuffix(".")
+    return text[:1].lower() + text[1:]

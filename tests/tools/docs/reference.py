@@ -15,8 +15,9 @@ _HEAD = """\
 
 # The scenario language, version 1
 
-This page lists every key of a scenario with its values and a working example. Insert the example in place of the `…`
-in the line above its table.
+Look here for any key of a scenario: its values, its meaning and a working example. Insert the example in place of the
+`…` in the line above its table. [scenarios.md](scenarios.md) is the introduction. A *call* is a request with its
+response.
 
 You can leave out any key that is not `required`. An unknown key is a mistake; `emulator check` reports its line and the
 nearest known name.
@@ -25,10 +26,10 @@ A duration has a unit: `250ms`, `1.5s`, `2m`, `1h`. A size has one too: `64KiB`,
 vendors, deployments and the like, `*` stands for any text.
 """
 _MEANS = {
-    "type": "What it is called.",
+    "type": "The name of this type.",
     "journal": "What the journal keeps.",
-    "timing": "How exact times are to be.",
-    "bounds": "What one call may cost.",
+    "timing": "How exact the times of responses have to be.",
+    "bounds": "The maximum cost of one call.",
 }  # of keys without a description
 
 
