@@ -212,6 +212,8 @@ def _format_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
 def _format_bound(violation: Violation, param: str) -> Object:
     code, text, sign, bound = _BOUNDS[violation.kind]
     limit, given = as_number(violation.context[bound]), violation.value
+    if given is None:  # 1e999: an infinity, which violations cannot hold
+        given = "-Infinity" if ">" in sign else "Infinity"  # unverified
     kind = "integer" if isinstance(limit, int) else "decimal"
     bound_text = str(limit) if isinstance(limit, int) else f"{limit:g}"
     message = f"Invalid '{param}': {kind} {text}. Expected a value {sign} {bound_text}, but got {given} instead."

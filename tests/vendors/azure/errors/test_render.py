@@ -101,6 +101,13 @@ def test_error_with_infinite_number_is_valid_json(profile: str) -> None:
     assert refused.json()
 
 
+@pytest.mark.parametrize(("number", "said"), [(b"1e999", "Infinity"), (b"-1e999", "-Infinity"), (b"9", "9")])
+@pytest.mark.parametrize("field", [b"temperature", b"frequency_penalty"])
+def test_error_names_an_infinite_number(number: bytes, said: str, field: bytes) -> None:
+    body = b'{"model":"gpt-4o","messages":[{"role":"user","content":"x"}],"%s":%s}' % (field, number)
+    assert refuse(body, "/openai/v1/chat/completions").json()["error"]["message"].endswith(f", but got {said} instead.")
+
+
 @pytest.mark.parametrize("body", [b"{bad", b"[]"], ids=["no JSON", "no object"])
 def test_injected_error_needs_no_valid_body(body: bytes) -> None:
     error = EmulatedError(K.INVALID_PARAMETER, param="seed")
