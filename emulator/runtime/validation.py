@@ -65,7 +65,9 @@ def _needs_vendors(scenario: Scenario) -> bool:
     named = any(part.deployment is not None for part in about)
     named = named or any(outage.deployments is not None for outage in scenario.outages)
     named = named or any(rule.when.tools is not None for rule in scenario.rules)
-    return bool(scenario.vendors or scenario.deployments) or tokens or named
+    replies = [outcome.reply for rule in scenario.rules for outcome in (rule, *(rule.sequence or ()))]
+    vectors = any(reply is not None and reply.embeddings is not None and not reply.pad for reply in replies)
+    return bool(scenario.vendors or scenario.deployments) or tokens or named or vectors
 
 
 def _list_known_models(loaded: ParsedScenario, vendors: Vendors) -> tuple[_Catalogue | None, Sequence[Diagnostic]]:
