@@ -36,7 +36,8 @@ class RenderOptions:
     Fields:
         model: value of ``model``: the model's version, or the endpoint's name.
         usage_style: where a stream carries usage: ``every`` chunk, ``claude`` or ``last`` (the chunk with the finish
-            reason), ``closing`` (one more, without choices), ``on-request`` (the same, if requested) or ``none``.
+            reason), ``closing`` (one more, without choices, unless the request declines it), ``on-request``
+            (the same, if requested) or ``none``.
         role_everywhere: every chunk of a stream names the role.
         reasoning: ``always``, ``on-request`` (by the request's ``thinking``), ``hidden``, or ``""``.
         lists: ``content`` may be a list of parts.

@@ -79,10 +79,10 @@ class ParsedRequest:
         stream = self.body.get("stream")
         return bool(self.settings.stream_default if stream is None else stream)
 
-    def wants_usage(self) -> bool:
-        """Return whether a stream includes usage."""
-        options = self.body.get("stream_options")
-        return isinstance(options, dict) and bool(options.get("include_usage"))
+    def wants_usage(self) -> bool | None:
+        """Return ``stream_options.include_usage``; ``None`` if the request does not say."""
+        wanted = self.get_object("stream_options").get("include_usage")
+        return None if wanted is None else bool(wanted)
 
 
 def build_request(request: Request, service: DatabricksService, body: Object, found: FoundEndpoint) -> ParsedRequest:

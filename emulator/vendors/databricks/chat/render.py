@@ -37,14 +37,14 @@ class ChatCodec:
 
     Fields:
         served: the served entity that answers.
-        include_usage: the request wants usage in the stream.
+        include_usage: whether the request wants usage in the stream; ``None``: it does not say.
         marked: the request marks content for the cache.
     """
 
     settings: DatabricksSettings
     style: RenderOptions
     served: str
-    include_usage: bool
+    include_usage: bool | None
     marked: bool = False
 
     def render(self, plan: Plan, request: Request) -> Response:

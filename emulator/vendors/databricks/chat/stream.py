@@ -45,7 +45,7 @@ from emulator.vendors.databricks.profile import RenderOptions
 _COUNT = SAMPLE.usage.completion_tokens
 
 
-def stream_chat(plan: Plan, style: RenderOptions, *, include_usage: bool) -> Iterable[Event]:
+def stream_chat(plan: Plan, style: RenderOptions, *, include_usage: bool | None) -> Iterable[Event]:
     """Return the chunks of all choices by due time, then ``[DONE]``."""
     counts = style.usage_style == "every"
     # A scenario may end a text with ``tool_calls``; only where counts run, its last chunk has a text all the same.
@@ -61,12 +61,12 @@ def stream_chat(plan: Plan, style: RenderOptions, *, include_usage: bool) -> Ite
 
 
 @lru(1024)
-def _build_template(style: RenderOptions, include_usage: bool) -> StreamTemplate:
+def _build_template(style: RenderOptions, include_usage: bool | None) -> StreamTemplate:
     numbers = (b'"completion_tokens":', 1), (b'"total_tokens":', SAMPLE.usage.prompt_tokens + 1)
     return StreamTemplate(_stream_any(SAMPLE, style, include_usage), list_values(SAMPLE, style), numbers)
 
 
-def _stream_any(plan: Plan, style: RenderOptions, include_usage: bool) -> Iterator[Event]:
+def _stream_any(plan: Plan, style: RenderOptions, include_usage: bool | None) -> Iterator[Event]:
     prompt, remaining = plan.usage.prompt_tokens, len(plan.choices)
     usage: Object = _find_running_usage(plan, style, include_usage)
     values = dump_json(SAMPLE_TEXT), _COUNT, prompt + _COUNT
@@ -82,7 +82,7 @@ def _stream_any(plan: Plan, style: RenderOptions, include_usage: bool) -> Iterat
         else:
             yield due, before + choice + after, tokens, FINISH if _is_silent(style) else FINISH | USAGE
     last = max(map(last_due, plan.choices), default=0.0)
-    if style.usage_style == "closing" or (include_usage and _is_silent(style)):
+    if (style.usage_style == "closing" and include_usage is not False) or (include_usage and _is_silent(style)):
         yield last, _encode_event(plan, style, usage=build_usage(plan.usage, style)), 0, USAGE
     yield last, DONE, 0, Mark.DONE
 
@@ -105,7 +105,7 @@ def _is_silent(style: RenderOptions) -> bool:
     return style.usage_style in ("closing", "on-request", "none")
 
 
-def _find_running_usage(plan: Plan, style: RenderOptions, include_usage: bool) -> Object:
+def _find_running_usage(plan: Plan, style: RenderOptions, include_usage: bool | None) -> Object:
     """Return the member ``usage`` of all chunks but the last one that has a choice."""
     prompt = plan.usage.prompt_tokens
     if style.usage_style == "every":

@@ -311,7 +311,7 @@ def _build_options(parsed: ParsedRequest, tools: tuple[Tool, ...]) -> ResponseOp
         draw_id=draw_response_id,
         echo=_build_echo(parsed),
         chat_usage=settings.responses_usage == "both",
-        stream_usage=settings.responses_always_usage or parsed.wants_usage(),
+        stream_usage=settings.responses_always_usage or bool(parsed.wants_usage()),
         events=settings.responses_events == "always" or (settings.responses_events == "by-route" and not direct),
         done=settings.responses_done == "always" or (settings.responses_done == "by-route" and direct),
         summary=parsed.get_object("reasoning").get("summary") is not None or parsed.family != "gpt",

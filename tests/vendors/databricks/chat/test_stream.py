@@ -87,6 +87,13 @@ def test_gpt_reports_usage_in_separate_chunk() -> None:
     assert all(e["usage"] is None for e in events[:-2])
 
 
+def test_gpt_reports_no_usage_if_the_request_declines_it() -> None:
+    events = chat(GPT, stream=True, stream_options={"include_usage": False}).events
+    assert all("usage" not in e for e in events[:-1])
+    assert events[-2]["choices"][0]["finish_reason"] == "stop"
+    assert chat(GPT, stream=True, stream_options={}).events[-2]["choices"] == []
+
+
 @pytest.mark.covers("databricks/chat stream", "usage of external GPT")
 def test_external_gpt_reports_usage_on_request() -> None:
     external = with_traits(mode="external", family="gpt")
