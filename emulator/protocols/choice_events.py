@@ -12,7 +12,7 @@ from itertools import repeat
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark
-from emulator.core.plan import Choice, Plan, Segment, SegmentKind, Tokens
+from emulator.core.plan import Choice, Logprob, Plan, Segment, SegmentKind, Tokens
 from emulator.encoding.sse import encode_string
 
 PLAIN, FINISH, USAGE, DONE, JOINED = Mark.PLAIN, Mark.FINISH, Mark.USAGE, Mark.DONE, Mark.JOINED
@@ -168,6 +168,16 @@ class MessageContent:
     reasoning: str
     refusal: str
     calls: tuple[MessageToolCall, ...]
+
+
+def list_logprobs(choice: Choice) -> list[Logprob]:
+    """Return the log-probabilities of the tokens of text, without those of reasoning and tool calls.
+
+    Source: OpenAI, "Create chat completion", ``logprobs.content``: message content tokens.
+    """
+    logprobs = choice.logprobs or ()
+    runs = [step for step in iterate_choice(choice) if isinstance(step, TextRun) and step.kind in ("text", "refusal")]
+    return [entry for run in runs for entry in logprobs[run.start : run.end]]
 
 
 def collect_message(choice: Choice) -> MessageContent:

@@ -6,7 +6,7 @@ from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.rng import draw_alphanumeric, prepare_key
 from emulator.encoding.sse import encode_event
-from emulator.protocols.choice_events import MessageToolCall, TextRun, iterate_choice
+from emulator.protocols.choice_events import MessageToolCall, list_logprobs
 from emulator.protocols.openai.messages import build_logprob
 from emulator.vendors.azure.profile import DeploymentProfile
 
@@ -98,11 +98,7 @@ def build_logprobs(entries: Sequence[Logprob]) -> JSON:
 
 def collect_logprobs(choice: Choice) -> JSON:
     """Return ``logprobs`` of the visible tokens; ``None`` where the request has none."""
-    logprobs = choice.logprobs
-    if logprobs is None:
-        return None
-    runs = [step for step in iterate_choice(choice) if isinstance(step, TextRun) and step.kind in ("text", "refusal")]
-    return build_logprobs([entry for run in runs for entry in logprobs[run.start : run.end]])
+    return None if choice.logprobs is None else build_logprobs(list_logprobs(choice))
 
 
 def count_usage(plan: Plan) -> Object:

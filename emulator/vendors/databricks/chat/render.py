@@ -12,7 +12,7 @@ from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json, dump_string
 from emulator.core.plan import Plan
 from emulator.encoding.template import SAMPLE, SAMPLE_TEXT, Template
-from emulator.protocols.choice_events import collect_message
+from emulator.protocols.choice_events import collect_message, list_logprobs
 from emulator.protocols.openai.messages import build_logprob
 from emulator.vendors.databricks.chat.shapes import (
     build_call,
@@ -85,7 +85,7 @@ def _build_choice(plan: Plan, number: int, style: RenderOptions) -> Object:
     choice = plan.choices[number]
     logprobs: JSON = None
     if choice.logprobs is not None:
-        logprobs = {"content": [build_logprob(entry) for entry in choice.logprobs]}
+        logprobs = {"content": [build_logprob(entry) for entry in list_logprobs(choice)]}
     shape: Object = {
         "index": number,
         "message": _build_message(plan, number, style),

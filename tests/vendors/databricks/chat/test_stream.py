@@ -15,6 +15,8 @@ from tests.vendors.databricks.harness import (
     with_traits,
 )
 
+TOOL: JSON = {"type": "function", "function": {"name": "find", "description": "Find"}}
+
 
 @pytest.mark.covers("databricks/chat stream", "n")
 def test_n_streams_interleaved() -> None:
@@ -164,3 +166,17 @@ def test_reasoning_can_be_encrypted(streamed: bool) -> None:
     (summary,) = content[0]["summary"]
     assert summary["type"] == "summary_encrypted_text"
     assert list(summary) == ["type", "data"]
+
+
+@pytest.mark.parametrize("name", [LLAMA, OSS, GPT, GEMINI])
+@pytest.mark.parametrize("calls", [False, True], ids=["text", "tool call"])
+def test_logprobs_are_those_of_the_text(name: str, calls: bool) -> None:
+    """Reasoning and the arguments of calls have none, streamed or not."""
+    tools = {"tools": [TOOL], "tool_choice": "required"} if calls else {}
+    whole = chat(name, logprobs=True, **tools).body["choices"][0]
+    deltas = [c["choices"][0] for c in chat(name, logprobs=True, stream=True, **tools).events[:-1] if c["choices"]]
+    streamed = [entry for delta in deltas if delta["logprobs"] for entry in delta["logprobs"]["content"]]
+    assert whole["logprobs"]["content"] == streamed
+    content = whole["message"]["content"]
+    text = "".join(part.get("text", "") for part in content) if isinstance(content, list) else content or ""
+    assert "".join(entry["token"] for entry in streamed) == text
