@@ -89,6 +89,8 @@ class Sampling:
         seed: the request's own seed; pins the text when sampling.
         parameters: further sampling fields by name; a different value may give a different text.
         stop: stop strings; generation ends at the first that appears, which is cut off unless ``keep_stop``.
+        listed_stop: of stop strings that one token completes, the one listed first counts, else the one that begins
+            first in the text.
         ignore_eos: generate up to ``max_tokens``.
         show_eos: include the end-of-sequence token in the answer, with empty text.
         n: number of answers per prompt.
@@ -102,6 +104,7 @@ class Sampling:
     parameters: tuple[tuple[str, JSON], ...] = ()
     stop: tuple[str, ...] = ()
     keep_stop: bool = False
+    listed_stop: bool = False
     ignore_eos: bool = False
     show_eos: bool = False
     n: int = 1

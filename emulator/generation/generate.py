@@ -257,7 +257,9 @@ def _truncate(part: ContentPart, sampling: Sampling, limit: int | None) -> tuple
     """
     stopped_by = None
     if sampling.stop and part.kind == "text":
-        tokens, stopped_by = cut_at_stop(part.tokens, sampling.stop, keep=sampling.keep_stop)
+        tokens, stopped_by = cut_at_stop(
+            part.tokens, sampling.stop, keep=sampling.keep_stop, listed=sampling.listed_stop
+        )
         if stopped_by is not None and (limit is None or len(tokens) <= limit):
             return replace(part, tokens=tokens, ids=part.ids[: len(tokens)]), stopped_by, False
     if limit is not None and len(part.tokens) > limit:

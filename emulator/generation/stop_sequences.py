@@ -1,17 +1,20 @@
 """Cut generated tokens at the first stop sequence of the request.
 
-``generate.py`` does so for every vendor; a vendor's parser sets ``Sampling.stop`` and ``keep_stop``.
+``generate.py`` does so for every vendor; a vendor's parser sets ``Sampling.stop``, ``keep_stop`` and
+``listed_stop``.
 """
 
 from collections.abc import Sequence
 
 
-def cut_at_stop(tokens: Sequence[str], stop: Sequence[str], *, keep: bool) -> tuple[tuple[str, ...], str | None]:
+def cut_at_stop(
+    tokens: Sequence[str], stop: Sequence[str], *, keep: bool, listed: bool = False
+) -> tuple[tuple[str, ...], str | None]:
     """Cut ``tokens`` after the token that completes the first stop string; return them with that string or ``None``.
 
     A stop string is detected after each token, as a model server does: the string completed by the earliest
-    token wins, and of two completed by the same token the one listed first. The tokens up to that one
-    stay (they count as usage), with the stop string and the text after it removed,
+    token wins. Of two completed by the same token, the one that begins first wins, or, with ``listed``, the one listed
+    first. The tokens up to that one stay (they count as usage), with the stop string and the text after it removed,
     or, with ``keep``, only the text after it.
     """
     text = "".join(tokens)
@@ -29,7 +32,7 @@ def cut_at_stop(tokens: Sequence[str], stop: Sequence[str], *, keep: bool) -> tu
         end = hit[0] + len(hit[1])
         return next(i for i, length in enumerate(lengths) if length >= end)
 
-    start, stopped_by = min(hits, key=completing)
+    start, stopped_by = min(hits, key=lambda hit: (completing(hit), 0 if listed else hit[0]))
     last = completing((start, stopped_by))
     end = start + len(stopped_by) if keep else start
     kept = []

@@ -81,6 +81,7 @@ class SamplingFields:
             ),
             stop=self.stops.texts,
             keep_stop=self.stops.keep,
+            listed_stop=True,  # source: MindIE-LLM, text_generator/utils/stopping_criteria.py
             ignore_eos=self.ignore_eos,
             show_eos=True,
             n=self.choices,

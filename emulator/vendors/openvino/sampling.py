@@ -115,6 +115,7 @@ def build_sampling(fields: Fields, prompt_tokens: int) -> Sampling:
         parameters=parameters,
         stop=fields.stop,
         keep_stop=fields.keep_stop,
+        listed_stop=True,
         ignore_eos=fields.ignore_eos,
         n=fields.n,
         logprobs=0 if fields.logprobs else None,

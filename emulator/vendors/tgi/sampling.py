@@ -92,6 +92,7 @@ def build_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled:
         parameters=_list_parameters(parameters),
         stop=tuple(filter(None, parameters.stop)),
         keep_stop=True,
+        listed_stop=True,
         show_eos=True,
         n=best_of,
         logprobs=(parameters.top_n_tokens or 0) if logprobs else None,

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.untyped_json import JSON
-from tests.vendors.databricks.harness import CLAUDE, GPT, OSS, PROVISIONED, chat, invoke
+from tests.vendors.databricks.harness import CLAUDE, GPT, LLAMA, OSS, PROVISIONED, chat, invoke
 
 
 @pytest.mark.covers("databricks/chat", "finish_reason")
@@ -19,6 +19,14 @@ def test_stop_ends_before_its_first_occurrence() -> None:
     cut = chat(stop=[word]).body["choices"][0]
     assert cut["message"]["content"] == whole[: whole.index(word)]
     assert cut["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize("stop", [["e", "h"], list("abcdefgh"), [" ", "e", "T"]], ids=["two", "eight", "with a space"])
+def test_no_stop_remains_in_text(stop: list[str]) -> None:
+    for name in (LLAMA, CLAUDE, GPT):
+        choice = chat(name, stop=stop).body["choices"][0]
+        assert choice["finish_reason"] == "stop"
+        assert not any(text in choice["message"]["content"] for text in stop)
 
 
 def test_null_and_empty_stops_are_ignored() -> None:
