@@ -172,7 +172,7 @@ def test_reasoning_can_be_encrypted(streamed: bool) -> None:
 @pytest.mark.parametrize("calls", [False, True], ids=["text", "tool call"])
 def test_logprobs_are_those_of_the_text(name: str, calls: bool) -> None:
     """Reasoning and the arguments of calls have none, streamed or not."""
-    tools = {"tools": [TOOL], "tool_choice": "required"} if calls else {}
+    tools: JSON = {"tools": [TOOL], "tool_choice": "required"} if calls else {}
     whole = chat(name, logprobs=True, **tools).body["choices"][0]
     deltas = [c["choices"][0] for c in chat(name, logprobs=True, stream=True, **tools).events[:-1] if c["choices"]]
     streamed = [entry for delta in deltas if delta["logprobs"] for entry in delta["logprobs"]["content"]]
