@@ -298,13 +298,13 @@ def _stream_tokens(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterator[
 
 
 def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterator[Event]:
-    """Yield chunks with log-probabilities; a token without text is part of the next chunk."""
+    """Yield chunks with log-probabilities; a token without text is part of the next chunk, or of an empty last one."""
     choice = chunks.choice
     entries = choice.logprobs or ()
     start = run.start
     for position in range(run.start, run.end):
         token = choice.tokens[position]
-        if token:
+        if token or position == run.end - 1:
             logprobs = build_logprobs(entries[start : position + 1])
             start = position + 1
             yield (
@@ -316,12 +316,12 @@ def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterato
 
 
 def _stream_reasoning(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
-    """Yield reasoning in a field of its own or, inline, between tags in the content."""
+    """Yield reasoning in a field of its own or, inline, between tags in the content; it has no log-probabilities."""
     if chunks.profile.hidden:
         return
     if not chunks.profile.inline:
-        yield from _stream_tokens(chunks, run, "reasoning_content")
+        yield from chunks.token_events(run, {"reasoning_content": SAMPLE_TEXT}, ANSWER_HARMS)
     elif run.start < run.end:
         yield chunks.choice.due[run.start], chunks.chunk({"content": THINK[0]}), run.start, PLAIN
-        yield from _stream_tokens(chunks, run, "content")
+        yield from chunks.token_events(run, {"content": SAMPLE_TEXT}, ANSWER_HARMS)
         yield chunks.choice.due[run.end - 1], chunks.chunk({"content": THINK[1]}), run.end, PLAIN

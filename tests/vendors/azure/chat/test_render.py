@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.plan import FinishReason, Logprob
+from emulator.core.plan import FinishReason, Logprob, Plan
 from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import CALL, HELLO, NAMED, TOOL, chunks, deltas, plan_of, render, say, stream
 from tests.vendors.azure.service import CHAT, accept, chat, make_request
@@ -193,11 +193,33 @@ def test_log_probabilities(profile: str) -> None:
     whole = parse_json(render(plan, profile, logprobs=True, model="gpt-4o-mini").body)["choices"][0]["logprobs"]
     assert [entry["token"] for entry in whole["content"]] == ["é", "", "!"]
     assert whole["content"][0]["top_logprobs"] == [{"token": "é", "logprob": -0.1, "bytes": [195, 169]}]
+    assert collect_streamed(plan, profile) == whole["content"]
+
+
+def collect_streamed(plan: Plan, profile: str, model: str = "gpt-4o-mini") -> list[JSON]:
+    """Return the entries of ``logprobs`` of all chunks."""
     streamed: list[JSON] = []
-    for chunk in chunks(plan, profile, logprobs=True, model="gpt-4o-mini"):
+    for chunk in chunks(plan, profile, logprobs=True, model=model):
         for choice in chunk["choices"]:
             streamed += (choice["logprobs"] or {"content": []})["content"]
+    return streamed
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        pytest.param([("reasoning", ["é"]), ("text", ["", "!"])], id="reasoning has none"),
+        pytest.param([("text", ["é", "!", ""])], id="a last token whose text was cut"),
+        pytest.param([("text", ["é"]), ("call:f", ["{", "}"])], id="a call has none"),
+    ],
+)
+@pytest.mark.parametrize("profile", ["seed", "maas"])
+def test_log_probabilities_are_equal_in_streams(spans: list[tuple[str, list[str]]], profile: str) -> None:
+    plan = plan_of(say(*spans, logprobs=LOGPROBS))
+    whole = parse_json(render(plan, profile, logprobs=True, model="grok-3-mini").body)["choices"][0]["logprobs"]
+    streamed = collect_streamed(plan, profile, "grok-3-mini")
     assert streamed == whole["content"]
+    assert len(streamed) == sum(len(tokens) for kind, tokens in spans if kind == "text")
 
 
 @pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
