@@ -16,7 +16,7 @@ from emulator.encoding import sse
 from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN, interleave, last_due
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
-from emulator.vendors.mindie.decoder import count_units, refusal
+from emulator.vendors.mindie.decoder import count_units, is_integer, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import (
     ENDED,
@@ -98,7 +98,7 @@ def _parse_prompt(value: JSON, limit: int) -> str | tuple[int, ...]:
         raise refusal("The type of prompt is abnormal,prompt must be str or integer list.", "prompt")
     if not value:
         raise refusal("Prompt array cannot be empty.", "prompt")
-    if any(not isinstance(token, int) or isinstance(token, bool) for token in value):
+    if not all(map(is_integer, value)):
         raise refusal("All elements of the prompt array must be integers.", "prompt")
     _validate_length(len(value), MAX_PROMPT_TOKENS, "Prompt token")
     return tuple(value)

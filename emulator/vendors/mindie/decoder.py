@@ -63,7 +63,8 @@ def _to_float(value: int) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _is_integer(value: JSON) -> TypeGuard[int]:
+def is_integer(value: JSON) -> TypeGuard[int]:
+    """Return whether the server's JSON library reads ``value`` as an integer, not as a float."""
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
 
 
@@ -86,7 +87,7 @@ def parse_integer(fields: Fields, key: str, within: Range | None = None) -> int 
     value = fields.get(key)
     if value is None:
         return None
-    if not _is_integer(value):
+    if not is_integer(value):
         raise refusal(f"{key} must be integer type.", key)
     _validate_range(value, fields, key, within)
     return value
@@ -97,7 +98,7 @@ def parse_unsigned(fields: Fields, key: str, within: Range | None = None) -> int
     value = fields.get(key)
     if value is None:
         return None
-    if not _is_integer(value) or value < 0:
+    if not is_integer(value) or value < 0:
         raise refusal(f"{key} must be unsigned type.", key)
     _validate_range(value, fields, key, within)
     return value

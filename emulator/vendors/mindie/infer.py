@@ -17,7 +17,7 @@ from emulator.protocols.tgi import find_served
 from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.decoder import (
     Fields,
-    format_value,
+    is_integer,
     parse_boolean,
     parse_float,
     parse_integer,
@@ -87,7 +87,7 @@ def _parse_ids(value: JSON) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise refusal("Parameter input_id must be an array", "input_id")
     for token in value:
-        if not isinstance(token, int) or isinstance(token, bool):
+        if not is_integer(token):
             raise refusal("Parameter input_id must be integer", "input_id")
         if not 0 <= token <= MAX_ID:
             raise refusal("Data element in param input_id is invalid", "input_id")
@@ -139,18 +139,10 @@ def parse_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
     )
 
 
-def _validate_batch_size(fields: Fields) -> None:
-    """Raise if ``batch_size`` is invalid; the value has no effect."""
-    value = parse_float(fields, "batch_size")
-    if value is not None and (value != int(value) or not 1 <= value <= ranges.MAX_INT32):
-        text = f"Parameter batch_size must be in (0,{ranges.MAX_INT32}], got {format_value(fields['batch_size'])}."
-        raise refusal(text, "batch_size")
-
-
 _CHECKS: Mapping[str, Callable[[Fields], object]] = {
     "timeout": lambda fields: parse_unsigned(fields, "timeout", ranges.TIMEOUT),
     "details": lambda fields: parse_boolean(fields, "details"),
-    "batch_size": _validate_batch_size,
+    "batch_size": lambda fields: parse_integer(fields, "batch_size", ranges.BATCH_SIZE),  # has no effect
 }
 
 

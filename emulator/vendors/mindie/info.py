@@ -92,9 +92,11 @@ def handle_timed_health(request: Request, service: MindieService) -> Response:
     if STOPPED in request.documents or find_served(service).state == "stopped":
         return respond(request, {"status": "healthy"})
     seconds = request.params.get("seconds", "10")
+    if not re.fullmatch(r"[0-9]+", seconds):
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})  # no route
     if len(seconds) > 3:
         raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
-    if not re.fullmatch(r"[0-9]{1,3}", seconds) or not 1 <= int(seconds) <= _MAX_WAIT:
+    if not 1 <= int(seconds) <= _MAX_WAIT:
         raise _absence_refusal(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
     validate_ready(find_served(service))
     return respond(request, {"status": "healthy"})

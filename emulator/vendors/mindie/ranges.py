@@ -24,6 +24,7 @@ REPETITION_TO_TWO = Range(above(0.0), 2.0, "Parameter 'repetition_penalty' must 
 FREQUENCY = Range(-2.0, 2.0, "Parameter frequency_penalty should be in [-2.0, 2.0], got {}.")
 PRESENCE = Range(-2.0, 2.0, "Parameter presence_penalty not in [-2.0, 2.0], but got {}.")
 MAX_NEW_TOKENS = Range(1, MAX_INT32, f"Parameter max_new_tokens must be in (0,{MAX_INT32}], got {{}}.")
+BATCH_SIZE = MAX_NEW_TOKENS._replace(text=f"Parameter batch_size must be in (0,{MAX_INT32}], got {{}}.")
 TRUNCATE = Range(1, MAX_INT32, f"truncate must be in (0,{MAX_INT32}], got {{}}.")
 THINKING_BUDGET = Range(1, MAX_INT32, f"Parameter thinking_budget must be in [1,{MAX_INT32}], got {{}}")
 PRIORITY = Range(1, 5, "Parameter priority must be in [1,5], got {}.")

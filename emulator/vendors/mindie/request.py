@@ -5,6 +5,7 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``llm_manager_impl.cpp
 
 import re
 from collections.abc import Sequence
+from math import inf
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -72,7 +73,16 @@ def parse_body(request: Request, settings: MindieSettings, broken: str = BROKEN_
     brackets = request.body.count(b"{") + request.body.count(b"[")
     if brackets > max_depth and _is_deeper(body, max_depth):
         raise refusal(broken)
-    return body if isinstance(body, dict) else {}
+    if not isinstance(body, dict):
+        return {}
+    if _has_overflow(body) or _has_overflow(body.get("parameters")):
+        raise refusal(broken)
+    return body
+
+
+def _has_overflow(value: JSON) -> bool:
+    """Return whether a member is beyond the range of doubles, which the server's parser refuses anywhere."""
+    return isinstance(value, dict) and (inf in value.values() or -inf in value.values())
 
 
 def _parse_after_bom(request: Request) -> JSON:
@@ -187,7 +197,7 @@ def parse_request(fields: Fields, service: MindieService, deployment: Deployment
     Source: MindIE-LLM, the ``SetupInferParams`` of both routes.
     """
     settings = service.settings
-    sampling = parse_sampling(fields, settings, chat=chat)
+    sampling = parse_sampling(fields, settings, chat=chat, ids_first=chat)
     logprobs = parse_logprobs(fields) if chat else parse_unsigned(fields, "logprobs", ranges.LOGPROBS)
     asked = parse_max_tokens(fields) or find_profile(service, deployment).answer
     stream = parse_boolean(fields, "stream") or False

@@ -13,6 +13,7 @@ from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.decoder import (
     Fields,
     format_value,
+    is_integer,
     parse_boolean,
     parse_float,
     parse_integer,
@@ -90,16 +91,17 @@ class SamplingFields:
 
 
 def parse_sampling(
-    fields: Fields, settings: MindieSettings, *, chat: bool = False, beams: bool = True
+    fields: Fields, settings: MindieSettings, *, chat: bool = False, beams: bool = True, ids_first: bool = True
 ) -> SamplingFields:
     """Parse everything up to ``use_beam_search``; ``chat``: include the fields of the chat route.
 
     Args:
         beams: the route supports beam search.
+        ids_first: ``stop_token_ids`` are checked before ``include_stop_str_in_output``.
     """
     return SamplingFields(  # in the server's order of checking
         ignore_eos=parse_boolean(fields, "ignore_eos") or False,
-        stops=_parse_stops(fields),
+        stops=_parse_stops(fields, ids_first=ids_first),
         temperature=parse_float(fields, "temperature", ranges.TEMPERATURE_OR_ZERO),
         top_k=_parse_top_k(fields),
         top_p=parse_float(fields, "top_p", ranges.TOP_P),
@@ -115,8 +117,11 @@ def parse_sampling(
     )
 
 
-def _parse_stops(fields: Fields) -> Stops:
-    return Stops(texts=parse_stop(fields, max_items=None), ids=_parse_stop_ids(fields), keep=_parse_keep_stop(fields))
+def _parse_stops(fields: Fields, *, ids_first: bool) -> Stops:
+    texts = parse_stop(fields, max_items=None)
+    if ids_first:
+        return Stops(texts=texts, ids=_parse_stop_ids(fields), keep=_parse_keep_stop(fields))
+    return Stops(texts=texts, keep=_parse_keep_stop(fields), ids=_parse_stop_ids(fields))
 
 
 def _parse_keep_stop(fields: Fields) -> bool:
@@ -133,7 +138,7 @@ def _parse_stop_ids(fields: Fields) -> frozenset[int]:
         return frozenset()
     if not isinstance(value, list):
         raise refusal("Parameter stop_token_ids not array", "stop_token_ids")
-    if any(not isinstance(item, int) or isinstance(item, bool) for item in value):
+    if not all(map(is_integer, value)):
         raise refusal("Parameter stop_token_ids not list[int]", "stop_token_ids")
     return frozenset(item for item in value if 0 <= item <= ranges.MAX_INT32)
 
@@ -242,7 +247,7 @@ def parse_max_tokens(fields: Fields) -> int | None:
     value = fields.get("max_tokens")
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not is_integer(value):
         raise refusal("Parameter max_tokens not number_integer", "max_tokens")
     if not 1 <= value <= ranges.MAX_INT32:
         raise refusal(f"Parameter max_tokens must be (0,{ranges.MAX_INT32}], got {format_value(value)}", "max_tokens")

@@ -18,6 +18,13 @@ COMPLETIONS = [
     ({"prompt": ["a"]}, "All elements of the prompt array must be integers."),
     ({"prompt": 5}, "The type of prompt is abnormal,prompt must be str or integer list."),
     ({"prompt": "x", "logprobs": 6}, "logprobs should be in range [0, 5], got 6."),
+    ({"prompt": [2**64]}, "All elements of the prompt array must be integers."),
+    ({"prompt": "x", "max_tokens": 2**64}, "Parameter max_tokens not number_integer"),
+    ({"prompt": "x", "stop_token_ids": [2**64]}, "Parameter stop_token_ids not list[int]"),
+    (
+        {"prompt": "x", "stop_token_ids": 1, "include_stop_str_in_output": 1},
+        "include_stop_str_in_output must be boolean type.",
+    ),
     ({"model": "other"}, "Not found given model, please check modelName in config file."),
 ]
 

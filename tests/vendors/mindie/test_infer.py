@@ -34,6 +34,8 @@ NATIVE = [
     ({"inputs": "x", "input_id": [1]}, "Input conflict.", 422),
     ({"input_id": 5}, "Parameter input_id must be an array", 422),
     ({"input_id": ["x"]}, "Parameter input_id must be integer", 422),
+    ({"input_id": [2**64]}, "Parameter input_id must be integer", 422),
+    ({"input_id": [2**64 - 1]}, "Data element in param input_id is invalid", 422),
     ({"input_id": [-1]}, "Data element in param input_id is invalid", 422),
     ({"input_id": [151936]}, "Failed to enqueue inferRequest. Invalid Input Ids", 424),
     ({"inputs": "x", "parameters": {"priority": 6}}, "Parameter priority must be in [1,5], got 6.", 422),

@@ -13,6 +13,7 @@ from tests.vendors.mindie.direct import (
     PROMPT,
     accept,
     ask,
+    error_of,
     generate_codec,
     refuse,
     send,
@@ -104,6 +105,25 @@ def test_ten_levels_of_nesting_are_accepted() -> None:
     for _ in range(9):
         nested = {"a": nested}
     accept("/", {"inputs": PROMPT, "x": nested})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"inputs":"a","x":1e400}',
+        b'{"inputs":"a","x":-1e400}',
+        b'{"inputs":5,"parameters":{"max_new_tokens":1e400}}',
+        b'{"inputs":"a","parameters":{"x":1e400}}',
+    ],
+)
+def test_number_beyond_doubles_is_no_json(body: bytes) -> None:
+    assert error_of("/", body) == "Failed to parse context to json body"
+    assert error_of("/generate_stream", body) == "Failed to parse request context to json"
+
+
+def test_number_below_doubles_is_zero() -> None:
+    assert accept("/", b'{"inputs":"a","x":1e-400}')
+    assert error_of("/", b'{"inputs":"a","parameters":{"top_p":1e-400}}').endswith("got 0.0.")
 
 
 @pytest.mark.covers("mindie/HTTP", "content type")

@@ -116,6 +116,27 @@ async def test_refusal_names_request_id(start: Start) -> None:
     assert answer.json()["error"] == "The type of text_input is abnormal. The requestId is ab12"
 
 
+LARGE = 2**64  # the server's JSON library reads it as a float
+BATCH_TYPE = "batch_size must be integer type."
+
+
+@pytest.mark.parametrize("value", [1.0, 1.5, "1", True, LARGE], ids=repr)
+def test_batch_size_is_an_integer(value: JSON) -> None:
+    assert error_of(TEXT, {"text_input": "x", "parameters": {"batch_size": value}}) == BATCH_TYPE
+
+
+@pytest.mark.parametrize(
+    ("tensor", "text"),
+    [
+        ({"shape": [LARGE]}, "Shape element must be integer type."),
+        ({"data": [LARGE, 1]}, "Data element must be integer type."),
+    ],
+    ids=["shape", "data"],
+)
+def test_tensor_of_integers_beyond_64_bits(tensor: JSON, text: str) -> None:
+    assert error_of(INFER, {"inputs": [{**TENSOR, **tensor}], "outputs": OUTPUTS}) == text
+
+
 BAD = {"details": 1, "batch_size": 0, "timeout": 0, "typical_p": 2}
 DETAILS, BATCH = "details must be boolean type.", "Parameter batch_size must be in (0,2147483647], got 0."
 TIMEOUT = "Parameter timeout must be strictly positive and small than 65535 seconds, got 0."

@@ -4,6 +4,7 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """
 
 import re
+from collections.abc import Sequence
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, as_array, as_object
@@ -140,8 +141,7 @@ def _validate_tool_message(message: Fields) -> None:
 def _validate_assistant(message: Fields) -> None:
     """Raise if an assistant message is invalid; with tool calls its content may be anything."""
     if message.get("tool_calls") is not None:
-        calls = message["tool_calls"]
-        for call in calls if isinstance(calls, list) else [calls]:
+        for call in _list_items(message["tool_calls"]):
             _validate_call(call)
         return
     content = message.get("content")
@@ -151,6 +151,13 @@ def _validate_assistant(message: Fields) -> None:
         raise refusal('Request param "content" arguments expected to be a string', "content")
     if not content:
         raise refusal('Request param "content" should not be empty', "content")
+
+
+def _list_items(value: JSON) -> Sequence[JSON]:
+    """Return what a loop of the server's JSON library visits: elements, members' values, or the value itself."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else [value]
 
 
 def _validate_call(call: JSON) -> None:
@@ -188,7 +195,7 @@ class Tools:
 def parse_tools(fields: Fields) -> Tools:
     choice, name = _parse_choice(fields.get("tool_choice"))
     tools = fields.get("tools")
-    if not tools:
+    if tools in (None, [], {}):
         return Tools(given=False)
     if not isinstance(tools, list):
         raise refusal("Tools not array", "tools")

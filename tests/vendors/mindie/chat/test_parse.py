@@ -198,3 +198,41 @@ def test_number_of_choices_is_limited(section: str, name: str, most: int) -> Non
 def test_pd_disaggregation_refuses_more_options(more: JSON, text: str) -> None:
     body = {"model": MODEL, "messages": HELLO, **more}
     assert error_of(CHAT, body, "vendors: {mindie: {pd_mode: true}}\n") == text
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        pytest.param({"tools": 0}, "Tools not array", id="zero"),
+        pytest.param({"tools": False}, "Tools not array", id="false"),
+        pytest.param({"tools": ""}, "Tools not array", id="an empty text"),
+        pytest.param({"tools": {"type": "function"}}, "Tools not array", id="an object"),
+        pytest.param(
+            {"stop_token_ids": 1, "include_stop_str_in_output": 1},
+            "Parameter stop_token_ids not array",
+            id="ids before the switch",
+        ),
+        pytest.param({"max_tokens": 2**64}, "Parameter max_tokens not number_integer", id="beyond 64 bits"),
+    ],
+)
+def test_values_that_look_empty_keep_their_type(more: JSON, text: str) -> None:
+    assert error_of(CHAT, {"model": MODEL, "messages": HELLO, **more}) == text
+
+
+@pytest.mark.parametrize("tools", [None, [], {}], ids=repr)
+def test_no_tools(tools: JSON) -> None:
+    assert accept(CHAT, {"model": MODEL, "messages": HELLO, "tools": tools})
+
+
+@pytest.mark.parametrize(
+    ("calls", "text"),
+    [
+        pytest.param({"a": {}}, "Tool call param contains no id.", id="members of an object"),
+        pytest.param({"a": {"id": 1}}, 'Tool call param "id" arguments expected to be a string', id="a numeric id"),
+        pytest.param("x", "Tool call param contains no id.", id="a text"),
+    ],
+)
+def test_tool_calls_that_are_no_list(calls: JSON, text: str) -> None:
+    messages = [{"role": "assistant", "tool_calls": calls}]
+    assert error_of(CHAT, {"model": MODEL, "messages": messages}) == text
+    assert accept(CHAT, {"model": MODEL, "messages": [{"role": "assistant", "tool_calls": {}}]})
