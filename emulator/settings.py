@@ -12,7 +12,7 @@ from typing import Literal
 
 from emulator.core.units import parse_duration
 
-PREFIX = "EMULATOR_"
+VARIABLE_PREFIX = "EMULATOR_"
 FRONT_PORT = 4010
 LAST_PORT = 65535
 MAX_WORKERS = 64
@@ -101,7 +101,7 @@ STATE_LOSSES = ("refuse", "local")
 
 def variable(name: str) -> str:
     """Return the environment variable of a setting: ``log_level`` → ``EMULATOR_LOG_LEVEL``."""
-    return PREFIX + name.upper()
+    return VARIABLE_PREFIX + name.upper()
 
 
 def find_visible_host(host: str) -> str:
@@ -209,6 +209,6 @@ def _parse_seconds(text: str, source: str, *, unlimited: bool) -> float:
 def _find_unknown(environment: Mapping[str, str], names: list[str]) -> Iterator[str]:
     known = [variable(name) for name in names]
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
+        if name.startswith(VARIABLE_PREFIX) and name not in known:
             close = difflib.get_close_matches(name, known, 1)
             yield f"{name} is not a setting" + (f"; did you mean {close[0]}?" if close else "")

@@ -10,9 +10,9 @@ import yaml
 
 from emulator import __version__
 from emulator.cli import build_parser
-from emulator.cli.probe import VARIABLE
+from emulator.cli.probe import PORT_FILE_VARIABLE
 from emulator.core.units import parse_duration
-from emulator.http.certificates import CERTIFICATE, PLACE, PRIVATE
+from emulator.http.certificates import CERTIFICATE, PRIVATE_FOLDER, PUBLIC_FOLDER
 from emulator.settings import FRONT_PORT, load_settings
 from emulator.vendors import VENDORS
 
@@ -51,7 +51,7 @@ def test_image_serves_scenarios_on_all_interfaces() -> None:
 
 def test_image_healthcheck_uses_health_command() -> None:
     assert instruction("-retries=3 CMD") == ["emulator", "health"]
-    assert VARIABLE in ENVIRONMENT
+    assert PORT_FILE_VARIABLE in ENVIRONMENT
     assert "healthcheck" not in SERVICE  # it is the image's
     times = dict(re.findall(r"--([a-z-]+)=(\d+)s", re.findall(r"HEALTHCHECK (.+)", DOCKERFILE)[0]))
     assert int(times["interval"]) >= 10
@@ -70,9 +70,9 @@ def test_service_environment_has_no_unknown_setting() -> None:
 def test_tls_authority_is_on_volumes() -> None:
     folder = load_settings({}, ENVIRONMENT).tls_dir
     user = USER.partition(":")[0]
-    assert f"install -d -o {user} -g {user} {folder} {folder}/{PLACE} " in DOCKERFILE
-    assert f"install -d -o {user} -g {user} -m 0700 {folder}/{PRIVATE}\n" in DOCKERFILE
-    for name, place in (("authority", PLACE), ("private", PRIVATE)):
+    assert f"install -d -o {user} -g {user} {folder} {folder}/{PUBLIC_FOLDER} " in DOCKERFILE
+    assert f"install -d -o {user} -g {user} -m 0700 {folder}/{PRIVATE_FOLDER}\n" in DOCKERFILE
+    for name, place in (("authority", PUBLIC_FOLDER), ("private", PRIVATE_FOLDER)):
         assert f"{name}:{folder}/{place}" in SERVICE["volumes"]
         assert name in COMPOSE["volumes"]
 
@@ -89,7 +89,7 @@ def test_documented_tls_service_matches_image() -> None:
     services = documented["services"]
     settings = load_settings({}, services["emulator"]["environment"])
     assert (settings.tls, settings.tls_name, settings.unknown) == (True, ("emulator",), ())
-    assert services["emulator"]["volumes"] == [f"authority:/tls/{PLACE}", f"private:/tls/{PRIVATE}"]
+    assert services["emulator"]["volumes"] == [f"authority:/tls/{PUBLIC_FOLDER}", f"private:/tls/{PRIVATE_FOLDER}"]
     assert services["app"]["volumes"] == ["authority:/authority:ro"]
     assert services["app"]["environment"]["SSL_CERT_FILE"] == f"/authority/{CERTIFICATE}"
     assert list(documented["volumes"]) == ["authority", "private"]

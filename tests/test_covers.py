@@ -86,7 +86,7 @@ NAMES: dict[str, Iterable[str]] = {
     "strategies": get_args(Strategy),
     "keys of a limit": keys("Limit") | {f"per: {value}" for value in values("Limit", "per")},
     "clocks": clocks(),
-    "headers": [header_overrides.ERROR, header_overrides.FAULT, header_overrides.TTFT],
+    "headers": [header_overrides.ERROR_HEADER, header_overrides.FAULT_HEADER, header_overrides.TTFT_HEADER],
     "control plane": [f"{route.method} {route.path}" for route in ROUTES],
     "commands": commands(),
 }

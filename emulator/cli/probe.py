@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from socket import socket
 
-VARIABLE = "EMULATOR_PORT_FILE"
+PORT_FILE_VARIABLE = "EMULATOR_PORT_FILE"
 _READY = b"GET /_emulator/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 _TIMEOUT = 2.0  # seconds
 _MAX_READ = 4096  # bytes; the status line is among them
@@ -24,7 +24,7 @@ def probe(environment: Mapping[str, str]) -> int | None:
 
     ``None``: the result is unclear and the full health check must run.
     """
-    path = environment.get(VARIABLE)
+    path = environment.get(PORT_FILE_VARIABLE)
     if not path:
         return None
     try:

@@ -18,7 +18,7 @@ from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.settings import Settings, SettingsError
 
-TRUST = "; SSL_CERT_FILE names the certificate of an authority to trust"
+TRUST_HINT = "; SSL_CERT_FILE names the certificate of an authority to trust"
 
 
 def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
@@ -30,7 +30,7 @@ def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
     try:
         page = _fetch(url, session, settings)
     except (EmulatorError, OSError, ValueError) as error:
-        hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
+        hint = TRUST_HINT if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no report: {escape(str(error))}{hint}", file=sys.stderr)
         return 1
     try:

@@ -5,7 +5,7 @@ from functools import cache
 
 from emulator.core.json import Object, as_array, as_object
 from emulator.generation.tokenizer_profiles import PROFILES
-from emulator.generation.vocabulary_files import PACKAGED
+from emulator.generation.vocabulary_files import PACKAGED_FILES
 from emulator.scenario.json_schema import build_json_schema, choose, properties_of, set_names
 from emulator.vendors import VENDORS
 
@@ -24,7 +24,7 @@ def render_schema() -> str:
     deployment = properties_of(as_object(definitions["DeploymentEntry"]))
     as_object(deployment["vendor"])["enum"] = [*names]
     by_name = as_object(as_array(as_object(deployment["tokenizer"])["oneOf"])[0])
-    by_name["enum"] = [*PROFILES, *PACKAGED]
+    by_name["enum"] = [*PROFILES, *PACKAGED_FILES]
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from emulator.cli.report import TRUST, open_client
+from emulator.cli.report import TRUST_HINT, open_client
 from emulator.cli.timeline_picture import ShownCall, draw_timeline
 from emulator.client import EmulatorError
 from emulator.control.models import RequestEntry
@@ -53,7 +53,7 @@ def draw(
     try:
         started, calls = _read_calls(scenario, journal, url, session, settings)
     except (EmulatorError, OSError, ValueError) as error:
-        hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
+        hint = TRUST_HINT if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no calls: {escape(str(error))}{hint}", file=sys.stderr)
         return 1
     if not scenario.outages and not calls:

@@ -4,7 +4,7 @@ import ssl
 import sys
 from collections.abc import Iterator
 
-from emulator.cli.report import TRUST, open_client
+from emulator.cli.report import TRUST_HINT, open_client
 from emulator.client import EmulatorError
 from emulator.control.models import Usage, Verdict
 from emulator.core.text import escape
@@ -20,7 +20,7 @@ def print_verdict(url: str, session: str, settings: Settings, *, as_json: bool) 
             bound = client.session(session) if session else client
             found, usage = bound.verdict(), bound.usage()
     except (EmulatorError, OSError, ValueError) as error:
-        hint = TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
+        hint = TRUST_HINT if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no verdict: {escape(str(error))}{hint}", file=sys.stderr)
         return 2
     print(found.model_dump_json(indent=2) if as_json else "\n".join([*_format(found), "", *_format_usage(usage)]))

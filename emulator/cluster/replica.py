@@ -23,7 +23,7 @@ from emulator.core.storage import IsolatedReplicaError, Store, StoreLostError
 from emulator.runtime.active import Activation, ActiveScenario
 from emulator.runtime.factory import make_clock
 from emulator.runtime.runtime import Controller, Runtime
-from emulator.runtime.sessions import IDLE
+from emulator.runtime.sessions import IDLE_TIMEOUT
 from emulator.scenario.load import load_bundled
 from emulator.scenario.models import Clock as WantedClock
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
@@ -152,7 +152,7 @@ class Replica(Controller):
     async def end_idle_sessions(self) -> None:
         """End the sessions that no replica has used for long."""
         now = time.monotonic()
-        if not any(now - session.used > IDLE for session in self._local.sessions):
+        if not any(now - session.used > IDLE_TIMEOUT for session in self._local.sessions):
             return
         idle: dict[str, float] = {}
         for reports in (await self.gather("sessions")).values():
@@ -160,7 +160,7 @@ class Replica(Controller):
                 name, seconds = as_text(session["name"]), as_number(session["idle_seconds"])
                 idle[name] = min(seconds, idle.get(name, seconds))
         for name, seconds in idle.items():
-            if seconds > IDLE:
+            if seconds > IDLE_TIMEOUT:
                 await self.end_session(name)
 
     async def _change(self, session: str, make: Callable[[], Change], *, keeps: bool = False) -> Sequence[JSON]:

@@ -44,7 +44,7 @@ _FIGURES = (  # fields of an entry that are JSON as they are
     *("bytes_in", "bytes_out", "traceparent", "real_start", "real_end", "connection"),
 )
 _ATTRIBUTES = {"arrival": "start_seq"}  # where the name in the store is not that of the attribute
-AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration", "real_end")  # fields that may change later
+AMENDABLE = ("whole", "client_left", "status", "sent_tokens", "duration", "real_end")  # fields that may change later
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def encode_record(record: JournalItem, head: Object, seed: int) -> bytes:
 
 def read_amended(entry: JournalEntry) -> Object:
     """Return the fields of an entry that may change after it was sent."""
-    return {name: getattr(entry, name) for name in AMENDED}
+    return {name: getattr(entry, name) for name in AMENDABLE}
 
 
 log = logging.getLogger("emulator")

@@ -18,7 +18,7 @@ from emulator.core.json import JSON, Object, dump_text, parse_json
 _PLACE = "<!--saved-->"
 _SHORT = list(models.RequestEntry.model_fields)
 _REST = set(models.RequestDetail.model_fields) - {*_SHORT}
-TOGETHER = 200  # requests in a block of compressed details, which the page decompresses on demand
+REQUESTS_PER_BLOCK = 200  # requests in a block of compressed details, which the page decompresses on demand
 
 
 @dataclass(slots=True)
@@ -58,19 +58,19 @@ class Report:
     def render(self) -> str:
         """Return the page as HTML that loads no other resource."""
         calls = ",".join(map(escape, self.calls))
-        return "".join([*self.open_page(), calls, BETWEEN, *self._pack_details(), close_page()])
+        return "".join([*self.open_page(), calls, DETAILS_OPENING, *self._pack_details(), close_page()])
 
     def open_page(self) -> Iterator[str]:
         """Yield the page up to the first request."""
         about: Object = {"version": __version__, "title": self.title, "outcome": self.outcome, "tests": self.tests}
-        about |= {"fields": _SHORT, "together": TOGETHER}
+        about |= {"fields": _SHORT, "together": REQUESTS_PER_BLOCK}
         answers = {**self.answers, **({"/usage": _add_up(self.accounts)} if self.accounts else {})}
         head = dump_text({**about, "urls": dict(self.urls), "answers": answers})
         yield from (_split()[0], _script("application/json", "saved"), escape(head[:-1]), ',"calls":[')
 
     def _pack_details(self) -> Iterator[str]:
-        starts = range(0, len(self.details), TOGETHER)
-        yield from (pack(self.details[start : start + TOGETHER]) for start in starts)
+        starts = range(0, len(self.details), REQUESTS_PER_BLOCK)
+        yield from (pack(self.details[start : start + REQUESTS_PER_BLOCK]) for start in starts)
 
 
 def _add_up(accounts: Sequence[models.Usage]) -> JSON:
@@ -110,7 +110,7 @@ def _script(kind: str, name: str) -> str:
 
 
 _END = "</script>\n"
-BETWEEN = f"]}}{_END}{_script('text/plain', 'details')}"
+DETAILS_OPENING = f"]}}{_END}{_script('text/plain', 'details')}"
 
 
 def _split() -> Sequence[str]:

@@ -162,4 +162,4 @@ def is_unbounded(request: InferenceRequest) -> bool:
     return isinstance(request, CompletionRequest) and request.schema is not None
 
 
-DEFAULT = CallBounds.model_construct()
+DEFAULT_BOUNDS = CallBounds.model_construct()

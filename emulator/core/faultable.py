@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Self
 
-from emulator.core.cost_limits import DEFAULT
+from emulator.core.cost_limits import DEFAULT_BOUNDS
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import NO_FIELDS, FieldNames, Headers, Mark
@@ -93,8 +93,8 @@ class FaultableResponse:
     promised: int = 0
     close: bool = False
     truncated: bool = False
-    max_added: int = DEFAULT.added
-    writes: int = DEFAULT.writes
+    max_added: int = DEFAULT_BOUNDS.added
+    writes: int = DEFAULT_BOUNDS.writes
     texts: tuple[str, ...] = ()
     fields: FieldNames = NO_FIELDS
     render_error: Callable[[EmulatedError], bytes] = encode_no_error

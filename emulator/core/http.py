@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass
 from enum import IntFlag
 
-from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
+from emulator.core.cost_limits import DEFAULT_BOUNDS, INLINE_BYTES
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, check_json, parse_json
 
@@ -24,7 +24,7 @@ class _Empty(dict[str, str]):
 
 
 NOTHING: Mapping[str, str] = _Empty()
-UNNAMED = bytes(16)
+NO_KEY = bytes(16)
 """Key of a request before a key is assigned."""
 MAX_PATH = 1024
 """Maximum characters of a path that the journal keeps after it evicted the payload of a request."""
@@ -76,19 +76,19 @@ class Request:
     base_url: str = ""
     principal: str = ""
     session: str = ""
-    key: bytes = UNNAMED
+    key: bytes = NO_KEY
     attempt: int = 0
     documents: Mapping[str, JSON] = NOTHING
     unread_collection: str = ""
-    max_values: int = DEFAULT.values
-    max_text: int = DEFAULT.text
+    max_values: int = DEFAULT_BOUNDS.values
+    max_text: int = DEFAULT_BOUNDS.text
     key_suffix: str = ""
     head_size: int = 0
     _json: JSON | _Unparsed | ValueError = _UNPARSED
 
     @property
     def has_key(self) -> bool:
-        return self.key != UNNAMED
+        return self.key != NO_KEY
 
     def json(self) -> JSON:
         """Return the body parsed as JSON; the result is cached.

@@ -58,12 +58,12 @@ def _cut(text: str) -> str:
     return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")
 
 
-LAST = 253402300799.0  # Unix seconds; end of the year 9999, the last that ``datetime`` holds
+MAX_TIMESTAMP = 253402300799.0  # Unix seconds; end of the year 9999, the last that ``datetime`` holds
 
 
 def date_of(seconds: float) -> datetime:
-    """Return Unix seconds as a UTC date, at most ``LAST``."""
-    return datetime.fromtimestamp(min(seconds, LAST), UTC)
+    """Return Unix seconds as a UTC date, at most ``MAX_TIMESTAMP``."""
+    return datetime.fromtimestamp(min(seconds, MAX_TIMESTAMP), UTC)
 
 
 def write_date(seconds: float) -> str:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from emulator.core.cache import BoundedCache
 from emulator.core.cancellation import RunningResponses
-from emulator.core.cost_limits import DEFAULT, CallBounds
+from emulator.core.cost_limits import DEFAULT_BOUNDS, CallBounds
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import FieldNames, Request, Response, StreamingResponse
@@ -311,7 +311,7 @@ class Service(Generic[S, H]):
     count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], tuple[int, str]]
     count_parts: Callable[[Sequence[str], str, int, Deployment], tuple[int, str]]
     metrics: Metrics
-    bounds: CallBounds = DEFAULT
+    bounds: CallBounds = DEFAULT_BOUNDS
     running: RunningResponses = field(default_factory=RunningResponses)
     options: OptionsCache = field(default_factory=OptionsCache)
 

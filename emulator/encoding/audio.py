@@ -6,8 +6,8 @@ Sources: RFC 9639 (FLAC), RFC 7845 and RFC 3533 (Opus in Ogg), ISO/IEC 13818-7 (
 import struct
 from collections.abc import Callable
 
-RATE = 24_000  # samples a second, one channel
-TOKEN = 480  # samples: twenty milliseconds
+SAMPLE_RATE = 24_000  # samples a second, one channel
+SAMPLES_PER_TOKEN = 480  # samples: twenty milliseconds
 _AAC_FRAME = 1024  # samples
 _AAC_SILENCE = b"\x00\x00\x00\x07"  # one channel without any band, then the end marker
 _OPUS_SILENCE = b"\xf8\xff\xfe"  # twenty milliseconds of silence
@@ -42,15 +42,15 @@ def _crc(data: bytes, table: list[int], bits: int) -> int:
 def encode_flac(tokens: int) -> bytes:
     """Return a FLAC file of ``tokens`` frames, each a constant subframe of zeros."""
     blocks = max(1, tokens)
-    sizes = struct.pack(">HH", TOKEN, TOKEN) + bytes(6)
-    packed = RATE << 44 | 0 << 41 | 15 << 36 | blocks * TOKEN
+    sizes = struct.pack(">HH", SAMPLES_PER_TOKEN, SAMPLES_PER_TOKEN) + bytes(6)
+    packed = SAMPLE_RATE << 44 | 0 << 41 | 15 << 36 | blocks * SAMPLES_PER_TOKEN
     info = sizes + packed.to_bytes(8, "big") + bytes(16)
     return b"fLaC\x80" + len(info).to_bytes(3, "big") + info + b"".join([_encode_flac_frame(n) for n in range(blocks)])
 
 
 def _encode_flac_frame(number: int) -> bytes:
     """Return a frame: 24 kHz, one channel of 16 bits, its length in two bytes after the frame number."""
-    head = b"\xff\xf8\x77\x08" + chr(number).encode("utf-8", "surrogatepass") + struct.pack(">H", TOKEN - 1)
+    head = b"\xff\xf8\x77\x08" + chr(number).encode("utf-8", "surrogatepass") + struct.pack(">H", SAMPLES_PER_TOKEN - 1)
     head += bytes((_crc(head, _CRC_8, 8),))
     body = head + b"\x00\x00\x00"
     return body + struct.pack(">H", _crc(body, _CRC_16, 16))
@@ -59,14 +59,14 @@ def _encode_flac_frame(number: int) -> bytes:
 def encode_opus(tokens: int) -> bytes:
     """Return an Ogg file: two header pages, then pages of Opus packets."""
     packets = max(1, tokens)
-    head = struct.pack("<8sBBHIhB", b"OpusHead", 1, 1, _OPUS_SKIP, RATE, 0, 0)
+    head = struct.pack("<8sBBHIhB", b"OpusHead", 1, 1, _OPUS_SKIP, SAMPLE_RATE, 0, 0)
     vendor = b"emulator"
     tags = b"OpusTags" + struct.pack("<I", len(vendor)) + vendor + bytes(4)
     pages = [_encode_ogg_page(0, 2, 0, [head]), _encode_ogg_page(1, 0, 0, [tags])]
     for start in range(0, packets, _PAGE):
         end = min(start + _PAGE, packets)
         last = 4 * (end == packets)
-        played = end * TOKEN * _OPUS_RATE // RATE
+        played = end * SAMPLES_PER_TOKEN * _OPUS_RATE // SAMPLE_RATE
         pages.append(_encode_ogg_page(len(pages), last, played, [_OPUS_SILENCE] * (end - start)))
     return b"".join(pages)
 
@@ -80,11 +80,11 @@ def _encode_ogg_page(number: int, kind: int, played: int, packets: list[bytes]) 
 
 def encode_aac(tokens: int) -> bytes:
     """Return AAC frames of the low-complexity profile, each with its own ADTS header."""
-    frames = max(1, -(-tokens * TOKEN // _AAC_FRAME))
+    frames = max(1, -(-tokens * SAMPLES_PER_TOKEN // _AAC_FRAME))
     size = 7 + len(_AAC_SILENCE)
     head = 0xFFF << 44 | 1 << 40 | 1 << 38 | 6 << 34 | 1 << 30 | size << 13 | 0x7FF << 2
     return (head.to_bytes(7, "big") + _AAC_SILENCE) * frames
 
 
 ENCODERS: dict[str, Callable[[int], bytes]] = {"flac": encode_flac, "opus": encode_opus, "aac": encode_aac}
-"""Encoders of silence by format; each takes a length in tokens of :data:`TOKEN` samples."""
+"""Encoders of silence by format; each takes a length in tokens of :data:`SAMPLES_PER_TOKEN` samples."""

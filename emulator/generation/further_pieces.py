@@ -23,7 +23,7 @@ from emulator.core.cache import lru
 
 _DATA = Path(__file__).parent / "data" / "vocabulary"
 PAGES, LIMITS = _DATA / "further.tsv", _DATA / "limits.json"
-COMMON = "common "  # begins the limit of a locale's common characters
+COMMON_PREFIX = "common "  # begins the limit of a locale's common characters
 _RUN = 1000  # ids
 _LINE_FEED = "\u240a"  # stands for one in the file
 _WIDE = "\u2e80"  # from here on one character says as much as two or three before
@@ -109,11 +109,11 @@ def find_key(piece: str) -> str:
 
 def find_common(limits: Mapping[str, int]) -> frozenset[str] | None:
     """Return the ideographs and syllables that are one token; ``None``: all of them."""
-    names = [name for name in limits if name.startswith(COMMON)]
+    names = [name for name in limits if name.startswith(COMMON_PREFIX)]
     if not names:
         return None
     every = load_pages().common
-    return frozenset("".join(every[name.removeprefix(COMMON)][: limits[name]] for name in names))
+    return frozenset("".join(every[name.removeprefix(COMMON_PREFIX)][: limits[name]] for name in names))
 
 
 class FurtherPieces:

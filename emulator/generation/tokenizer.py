@@ -54,9 +54,9 @@ def tokenizer_for(name: str) -> "AnyTokenizer":
     if profile is None:
         from emulator.generation import vocabulary_files as files
 
-        if name.startswith(files.FILE):
-            return files.load_file(name.removeprefix(files.FILE))
-        if name in files.PACKAGED:
+        if name.startswith(files.FILE_PREFIX):
+            return files.load_file(name.removeprefix(files.FILE_PREFIX))
+        if name in files.PACKAGED_FILES:
             return files.load_packaged(name)
         raise ValueError(f"{name!r} is not a tokenizer; known are {', '.join(PROFILES)}")
     return ProfileTokenizer(profile)

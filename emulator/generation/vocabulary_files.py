@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import tiktoken
     import tokenizers
 
-FILE = "file:"  # before the path of a user's vocabulary
+FILE_PREFIX = "file:"  # before the path of a user's vocabulary
 MAX_FILE = 128 * 1024**2  # bytes
 _MAX_CUT = 100_000  # characters that tiktoken cuts at once: a million blanks overflow the stack of its search
 _PROBED = 8  # special tokens that are tried
@@ -80,7 +80,7 @@ class PackagedFile:
 # 0.3.0. litellm keeps files that tiktoken would download, under the SHA-1 of their URL. The special tokens of Llama 4
 # are in llama_models/llama4/tokenizer.py, those of Qwen in Qwen2's tokenizer_config.json, whose ranks are the same.
 _LITELLM = "litellm_core_utils/tokenizers"
-PACKAGED: Mapping[str, PackagedFile] = {
+PACKAGED_FILES: Mapping[str, PackagedFile] = {
     "tekken": PackagedFile("mistral-common", "mistral_common", "data/tekken_240911.json"),
     "mistral-v3": PackagedFile("mistral-common", "mistral_common", "data/mistral_instruct_tokenizer_240323.model.v3"),
     "cl100k_base": PackagedFile(
@@ -378,7 +378,7 @@ def load_packaged(name: str) -> VocabularyTokenizer:
     Raises:
         VocabularyError: the package is not installed, or does not contain it.
     """
-    packaged = PACKAGED[name]
+    packaged = PACKAGED_FILES[name]
     spec = find_spec(packaged.module)
     if spec is None or not spec.submodule_search_locations:
         raise VocabularyError(f"{name!r} is part of the package {packaged.package}: pip install {packaged.package}")

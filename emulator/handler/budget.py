@@ -18,9 +18,9 @@ from emulator.scenario.expect import BudgetSettings
 from emulator.scenario.models import Scenario
 from emulator.verdicts.prices import Price, PriceList, load_units
 
-PREFIX = "[budget] "
+QUOTA_PREFIX = "[budget] "
 """Beginning of the names of a budget's quotas; no limit of a scenario is called so."""
-_TOKENS, _COST, _ATTEMPTS = f"{PREFIX}output tokens", f"{PREFIX}cost", f"{PREFIX}attempts"
+_TOKENS, _COST, _ATTEMPTS = f"{QUOTA_PREFIX}output tokens", f"{QUOTA_PREFIX}cost", f"{QUOTA_PREFIX}attempts"
 _LIFETIME = 1e9  # seconds; no session lasts longer, so that nothing comes back
 _TOKEN = 1_000_000  # parts of a token: an open call reserves one of them
 _DOLLAR = 1_000_000_000  # parts of a USD

@@ -75,8 +75,8 @@ def has_credential(raw: bytes, tokens: ListedCredentials) -> bool:
     return not raw == redact_body(raw) == redact_events(raw) == tokens.redact_bytes(raw)
 
 
-TOKEN = 24  # bytes of a token in a response with its due time; equal tokens share their text
-AROUND = 1024  # bytes of the objects around the payload
+BYTES_PER_TOKEN = 24  # bytes of a token in a response with its due time; equal tokens share their text
+OBJECT_OVERHEAD = 1024  # bytes of the objects around the payload
 _MAX_TRACEPARENT = 64  # characters; a value of version 00 has 55
 _DROPPED_MATCH = Match()  # in place of a match dropped with the payload
 
@@ -256,7 +256,7 @@ class CallRecord:
     def cut(self) -> None:
         """Truncate bodies to ``max_body_bytes`` and set ``size``, in bytes."""
         request, most, sent, response = self.request, self.max_body_bytes, self.sent, self.response
-        size = AROUND
+        size = OBJECT_OVERHEAD
         if sent.dues:
             size += sent.pack()
         if not most:
@@ -281,7 +281,7 @@ class CallRecord:
             response.raw = response.raw[:most]
             size += len(response.raw)
         if response.choice is not None:
-            size += response.choice.count * TOKEN
+            size += response.choice.count * BYTES_PER_TOKEN
         return size
 
     def drop_payload(self) -> None:

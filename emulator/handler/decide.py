@@ -31,14 +31,20 @@ from emulator.handler.explain import explain_rules, read_context_attributes
 from emulator.handler.forward import Forwarding
 from emulator.handler.planning import Emulator
 from emulator.handler.reply_functions import ReplyFunctions
-from emulator.http.sessions import PREFIX
+from emulator.http.sessions import HEADER_PREFIX
 from emulator.journal.entry import describe_nearest
 from emulator.scenario.captures import find_captures
 from emulator.scenario.errors import find_nearest_name
-from emulator.scenario.header_overrides import ERROR, FAULT, TTFT, HeaderOverrideError, apply_header_overrides
+from emulator.scenario.header_overrides import (
+    ERROR_HEADER,
+    FAULT_HEADER,
+    TTFT_HEADER,
+    HeaderOverrideError,
+    apply_header_overrides,
+)
 from emulator.scenario.matching import UNMATCHED, Match, RequestAttributes, RuleResult
 from emulator.scenario.models import Replay
-from emulator.scenario.outcomes import NOTHING
+from emulator.scenario.outcomes import NO_OUTCOME
 from emulator.scenario.placeholders import TooMuchTextError, fill, is_heavy
 
 if TYPE_CHECKING:
@@ -155,8 +161,8 @@ class ResponseDecider:
     def _is_missing(self, match: Match) -> bool:
         """Return whether a call has no answer: no rule matches, or in a replay none that sets the answer."""
         outcome = match.outcome
-        if self._replayer is None or outcome is NOTHING:
-            return outcome is NOTHING
+        if self._replayer is None or outcome is NO_OUTCOME:
+            return outcome is NO_OUTCOME
         return outcome.error is None and outcome.reply is None and not outcome.pass_
 
     async def _replay(self, recorded: RecordedExchange, context: RequestContext, match: Match) -> FaultableResponse:
@@ -400,17 +406,21 @@ async def _render(call: InferenceCall, plan: Plan, request: Request) -> Response
 
 def _explain_overrides(headers: Mapping[str, str]) -> str:
     """Return a sentence that names the headers of a request that asked for its error, fault or delay; else empty."""
-    asked = [f"{name}: {escape(headers[name][:_MAX_SHOWN])}" for name in (ERROR, FAULT, TTFT) if name in headers]
+    asked = [
+        f"{name}: {escape(headers[name][:_MAX_SHOWN])}"
+        for name in (ERROR_HEADER, FAULT_HEADER, TTFT_HEADER)
+        if name in headers
+    ]
     return f"The request asked for it itself: {', '.join(asked)}." if asked else ""
 
 
 def _apply_overrides(match: Match, headers: Mapping[str, str], most: int) -> Match:
     """Return the match with its outcome replaced by what the request headers ask for."""
-    if FAULT not in headers and ERROR not in headers and TTFT not in headers:
+    if FAULT_HEADER not in headers and ERROR_HEADER not in headers and TTFT_HEADER not in headers:
         return match
-    faults = headers.getall(FAULT, []) if isinstance(headers, MultiMapping) else [headers.get(FAULT, "")]
+    faults = headers.getall(FAULT_HEADER, []) if isinstance(headers, MultiMapping) else [headers.get(FAULT_HEADER, "")]
     outcome = apply_header_overrides(
-        match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT), most=most
+        match.outcome, error=headers.get(ERROR_HEADER), faults=faults, ttft=headers.get(TTFT_HEADER), most=most
     )
     return replace(match, outcome=outcome)
 
@@ -431,12 +441,12 @@ def validate_override_names(headers: Iterable[str]) -> None:
         HeaderOverrideError: a header is unknown; its message lists the known ones.
     """
     for header in headers:
-        name = header.lower().removeprefix(PREFIX)
+        name = header.lower().removeprefix(HEADER_PREFIX)
         if len(name) < len(header) and name not in _NAMES:
             hint = find_nearest_name(name, _NAMES)
-            meant = f"did you mean {PREFIX}{hint}? There are" if hint else "there are"
+            meant = f"did you mean {HEADER_PREFIX}{hint}? There are" if hint else "there are"
             raise HeaderOverrideError(
-                f"{PREFIX}{name}: no such header; {meant} {', '.join(map(PREFIX.__add__, _NAMES))}"
+                f"{HEADER_PREFIX}{name}: no such header; {meant} {', '.join(map(HEADER_PREFIX.__add__, _NAMES))}"
             )
 
 

@@ -31,7 +31,7 @@ from emulator.handler.recorder import CallRecorder
 from emulator.handler.reply_functions import ReplyFunctions
 from emulator.http.connection import BodyTooLargeError, IncomingRequest, RequestHead
 from emulator.http.sessions import SessionRoute
-from emulator.http.writer import TIMING, ResponseWriter
+from emulator.http.writer import TIMING_HEADER, ResponseWriter
 from emulator.journal.journal import Journal
 from emulator.observability.spans import Spans
 from emulator.observability.timing import TimingAccuracy
@@ -122,7 +122,7 @@ class VendorApp:
                 )
             own = build_own_headers(context.request.key, context.rule)
             context.extra = self._add_warnings(own, context) if self.emulator.retires else own
-            if context.overrides and target.headers.get(TIMING) == "1":
+            if context.overrides and target.headers.get(TIMING_HEADER) == "1":
                 writer.planned_ttft = context.planned_ttft or 0.0
             if context.admission is not None and not http.connection.is_open:
                 left = True  # while the call waited for admission

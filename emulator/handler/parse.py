@@ -13,7 +13,7 @@ from emulator.core.cache import create_stats, lru
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
-from emulator.core.http import NOTHING, UNNAMED, Request, size_of
+from emulator.core.http import NO_KEY, NOTHING, Request, size_of
 from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key_from_bytes
 from emulator.core.storage import LocalState
@@ -191,7 +191,7 @@ class RequestParser:
         if len(self._stateful_sessions) >= _MAX_STATEFUL_SESSIONS:
             self._stateful_sessions.clear()
         self._stateful_sessions.add(request.session)
-        request.key = UNNAMED
+        request.key = NO_KEY
 
     async def _parse_without_key(self, endpoint: AnyEndpoint, context: RequestContext) -> InferenceCall | None:
         """Return a call if its parsing does not depend on the key; ``None`` if it may."""

@@ -97,7 +97,7 @@ def _is_covered(name: str, permitted: Iterable[x509.GeneralName]) -> bool:
 
 
 OUR_NAME = "emulator local authority"
-LASTS = datetime.timedelta(days=729)
+LIFETIME = datetime.timedelta(days=729)
 _DAY = datetime.timedelta(days=1)
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
@@ -117,7 +117,7 @@ def sign_root(key: PrivateKey, names: Sequence[str]) -> x509.Certificate:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _DAY)
-        .not_valid_after(now + LASTS)
+        .not_valid_after(now + LIFETIME)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(key_usage(signs_certificates=True), critical=True)
         .add_extension(constrain(names), critical=True)
@@ -142,8 +142,8 @@ def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 CERTIFICATE, KEY = "ca.pem", "ca.key"
-PLACE = "authority"  # public folder, which containers of clients mount
-PRIVATE = "private"  # folder of the key
+PUBLIC_FOLDER = "authority"  # public folder, which containers of clients mount
+PRIVATE_FOLDER = "private"  # folder of the key
 _RENEWED = datetime.timedelta(days=90)  # before its expiry
 T = TypeVar("T")
 log = logging.getLogger("emulator")
@@ -173,7 +173,7 @@ def load_authority(folder: Path, names: Sequence[str] = ()) -> Authority:
         SettingsError: the authority can be neither loaded nor created.
     """
     folder = folder.absolute()
-    key, certificate = folder / PRIVATE / KEY, folder / PLACE / CERTIFICATE
+    key, certificate = folder / PRIVATE_FOLDER / KEY, folder / PUBLIC_FOLDER / CERTIFICATE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         certificate.parent.mkdir(mode=0o755, exist_ok=True)
@@ -225,8 +225,8 @@ def _renew(authority: Authority, key: PrivateKey, names: Sequence[str]) -> Autho
 
 
 def _load(folder: Path) -> Authority:
-    place = folder / PLACE
-    key = load_key(folder / PRIVATE / KEY)
+    place = folder / PUBLIC_FOLDER
+    key = load_key(folder / PRIVATE_FOLDER / KEY)
     certificate = _read(place / CERTIFICATE, x509.load_pem_x509_certificate)
     if key.public_key() != certificate.public_key():
         raise _unusable(folder, f"{KEY} does not fit {CERTIFICATE}")
@@ -332,7 +332,7 @@ def _is_authority(certificate: x509.Certificate) -> bool:
 
 
 def _unusable(folder: Path, reason: str) -> SettingsError:
-    remedy = f"remove {PLACE} and {PRIVATE} there for a new one, which clients then trust"
+    remedy = f"remove {PUBLIC_FOLDER} and {PRIVATE_FOLDER} there for a new one, which clients then trust"
     return SettingsError(f"the local authority in {folder} cannot be used: {reason}; {remedy}")
 
 

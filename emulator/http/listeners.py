@@ -149,7 +149,7 @@ class Acceptor:
 log = logging.getLogger("emulator")
 _HANDSHAKE_TIMEOUT = 60.0  # seconds
 _SHUTDOWN_TIMEOUT = 1.0  # seconds for the client's close_notify; an idle pooled client sends none
-DRAIN = 30.0  # seconds that open responses get after SIGTERM
+DRAIN_TIMEOUT = 30.0  # seconds that open responses get after SIGTERM
 _CONTROL = "/_emulator"
 MAX_PORTS_OF_SESSION = 100
 MAX_PORTS = 1_000  # of all sessions; each is an open file
@@ -229,7 +229,7 @@ class Listeners:
         self,
         runtime: Runtime,
         control: ControlPlane,
-        drain: float = DRAIN,
+        drain: float = DRAIN_TIMEOUT,
         limits: Timeouts | None = None,
         *,
         shares_ports: bool = False,

@@ -12,7 +12,7 @@ from time import time
 
 from emulator.core.http import Headers
 from emulator.core.text import reason_phrase
-from emulator.core.units import LAST
+from emulator.core.units import MAX_TIMESTAMP
 from emulator.core.vendor import AnyVendor
 
 _TYPE = re.compile(r"[\t ]*([a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+)[\t ]*(?:;[^,]*)?")
@@ -48,7 +48,7 @@ _SANDBOX = "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\
 
 @lru_cache(maxsize=4)
 def _date(second: int) -> str:
-    return formatdate(min(second, LAST), usegmt=True)
+    return formatdate(min(second, MAX_TIMESTAMP), usegmt=True)
 
 
 def encode_head(

@@ -14,8 +14,8 @@ from multidict import CIMultiDict
 
 from emulator.core.dataclass import fast_dataclass
 
-PREFIX = "x-emulator-"
-HEADER = f"{PREFIX}session"
+HEADER_PREFIX = "x-emulator-"
+SESSION_HEADER = f"{HEADER_PREFIX}session"
 _MAX_FOREIGN = 1000
 _foreign: set[str] = set()  # header names without the emulator's prefix, checked once
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -84,7 +84,7 @@ def route_session(path: str, headers: Mapping[str, str], keys: Keys = _no_keys, 
         SessionNameError: the name in a header, path or baggage is malformed.
     """
     has_overrides = not _foreign.issuperset(headers) and _has_override_headers(headers)
-    named = headers.get(HEADER) if has_overrides else None
+    named = headers.get(SESSION_HEADER) if has_overrides else None
     prefix = in_path = ""
     if path.startswith("/_s/"):
         prefix, in_path, path = _split_path(path)
@@ -103,7 +103,7 @@ def _has_override_headers(headers: Mapping[str, str]) -> bool:
     """Return whether a header has the emulator's prefix; names without it are cached."""
     found = False
     for header in headers:
-        if header.lower().startswith(PREFIX):
+        if header.lower().startswith(HEADER_PREFIX):
             found = True
         elif len(_foreign) < _MAX_FOREIGN:
             _foreign.add(str(header))

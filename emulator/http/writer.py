@@ -19,7 +19,7 @@ from emulator.http.proactor import close_socket, is_proactor
 from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, encode_control_head, encode_head, frame
 from emulator.http.schedule import MAX_UNSENT, Frames, ScheduleWriter, frame_batches, frame_events, frame_writes
 
-TIMING = "x-emulator-timing"
+TIMING_HEADER = "x-emulator-timing"
 _POLL = 0.001  # real seconds; no event reports the kernel's progress
 _LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)  # on, zero timeout: close() sends RST
 
@@ -120,7 +120,7 @@ class ResponseWriter:
         self._keep_alive = keep_alive = asked.keep_alive and not answer.close
         chunked = answer.chunked and asked.is_modern
         if self.planned_ttft is not None:
-            context.extra = (*context.extra, (TIMING, format_timing(due, now - context.started)))
+            context.extra = (*context.extra, (TIMING_HEADER, format_timing(due, now - context.started)))
         body = answer.body
         framing = frame(answer.status, None if chunked else len(body))
         head = self._head(answer.status, answer.headers, framing, keep_alive, now)
@@ -180,7 +180,7 @@ class ResponseWriter:
         chunked = asked.is_modern
         keep_alive = asked.keep_alive and chunked
         if self.planned_ttft is not None and chunked:
-            context.extra = (*context.extra, ("Trailer", TIMING))
+            context.extra = (*context.extra, ("Trailer", TIMING_HEADER))
         framing = frame(answer.status, None) if chunked else ""
         head = self._head(answer.status, answer.headers, framing, keep_alive, clock.now())
         sent = context.sent
@@ -223,7 +223,7 @@ class ResponseWriter:
         late = max(sent.lateness, default=0.0)
         first = sent.first - context.started if sent.first else now
         timings = format_timing(self.planned_ttft, first), format_timing(sent.reached, now, "end")
-        return f"0\r\n{TIMING}: {', '.join(timings)}, late;dur={late * 1000:.3f}\r\n\r\n".encode()
+        return f"0\r\n{TIMING_HEADER}: {', '.join(timings)}, late;dur={late * 1000:.3f}\r\n\r\n".encode()
 
     async def _write_faultable(self, answer: FaultableResponse) -> bool:
         """Write a response with faults: each chunk in a write of its own, then its ending."""

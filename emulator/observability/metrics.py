@@ -60,13 +60,13 @@ SKEW = Family("emulator_store_skew_seconds", "gauge", "Seconds by which this clo
 DURATION = Family(
     "gen_ai_server_request_duration_seconds", "histogram", "Seconds from admission to the end of the response.", _SERVED
 )
-FIRST = Family(
+TIME_TO_FIRST_TOKEN = Family(
     "gen_ai_server_time_to_first_token_seconds",
     "histogram",
     "Seconds to the first token of streams that succeeded.",
     _SERVED,
 )
-REST = Family(
+TIME_PER_OUTPUT_TOKEN = Family(
     "gen_ai_server_time_per_output_token_seconds",
     "histogram",
     "Seconds for each token after the first, of the same streams.",
@@ -74,7 +74,7 @@ REST = Family(
 )
 FAMILIES = (
     *(BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, STORE, LOSSES, SKEW),
-    *(DURATION, FIRST, REST),
+    *(DURATION, TIME_TO_FIRST_TOKEN, TIME_PER_OUTPUT_TOKEN),
 )
 
 
@@ -130,8 +130,8 @@ _LISTED: Mapping[Family, Callable[[MetricTotals], Rows]] = {
 }
 _TIMED: Mapping[Family, Callable[[Series], BucketCounts]] = {
     DURATION: lambda series: series.duration,
-    FIRST: lambda series: series.first_token,
-    REST: lambda series: series.per_token,
+    TIME_TO_FIRST_TOKEN: lambda series: series.first_token,
+    TIME_PER_OUTPUT_TOKEN: lambda series: series.per_token,
 }
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider
 
 Value = str | int | float | bool | Sequence[str]
-FAULT = "emulator.fault"  # the name of an event
+FAULT_EVENT = "emulator.fault"  # the name of an event
 _NUMERIC_SAMPLING = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
 _NANO = 1_000_000_000
 _METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"})
@@ -60,7 +60,7 @@ class Spans:
             began = ended - int(_NANO * _to_real(clock, record.duration))
             for name, attributes, due in _list_faults(context, record):
                 at = began + int(_NANO * _to_real(clock, due))
-                span.add_event(FAULT, {"emulator.fault.type": name, **attributes}, max(began, min(at, ended)))
+                span.add_event(FAULT_EVENT, {"emulator.fault.type": name, **attributes}, max(began, min(at, ended)))
         span.end(ended)
 
 

@@ -16,7 +16,7 @@ from emulator.core.cache import Cache
 from emulator.core.http import Headers
 
 SUFFIX = ".exchange"
-VERSION = 1
+FORMAT_VERSION = 1
 
 Ending = Literal["whole", "cut", "reset", "timed out", "client left"]
 """How a response ended.
@@ -122,7 +122,7 @@ def format_exchange(exchange: Exchange) -> str:
 def format_opening(exchange: Exchange) -> str:
     """Format the part that is known once the request is complete."""
     moment = datetime.fromtimestamp(exchange.time, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    lines = [f"exchange {VERSION}", f"vendor: {exchange.vendor}", f"time: {moment}"]
+    lines = [f"exchange {FORMAT_VERSION}", f"vendor: {exchange.vendor}", f"time: {moment}"]
     lines += ["", "=== request", f"{exchange.method} {exchange.target}", *_format_headers(exchange.request_headers)]
     if exchange.request_body:
         lines += ["=== request body", *format_body(exchange.request_body)]
@@ -218,9 +218,9 @@ class _Parser:
 
     def parse(self) -> Exchange:
         first = self._next()
-        if first != f"exchange {VERSION}":
+        if first != f"exchange {FORMAT_VERSION}":
             version = f"; this file is {first!r}" if re.fullmatch(r"exchange \d{1,4}", first) else ""
-            raise self._fail(f"expected `exchange {VERSION}`{version}")
+            raise self._fail(f"expected `exchange {FORMAT_VERSION}`{version}")
         about = dict(self._read_pairs())
         exchange = Exchange(vendor=about.get("vendor", ""), method="", target="", source=self._source)
         exchange.time = self._read_time(about.get("time", ""))

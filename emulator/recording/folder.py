@@ -19,9 +19,9 @@ from emulator.core.http import Headers
 from emulator.recording.exchange import SUFFIX, Ending, Exchange, RecordedWrite, find_header, list_files
 from emulator.recording.redact import Secrets, redact_headers, redact_target
 from emulator.recording.relay import ResponseStart
-from emulator.recording.writer import DECODED, MAX_BODY, WINDOW, ExchangeSummary, LocalWriters, Writers
+from emulator.recording.writer import MAX_BODY, SEARCH_WINDOW, ZLIB_WINDOWS, ExchangeSummary, LocalWriters, Writers
 
-_MAX_WAITING = 16 * WINDOW  # bytes; then the service waits for the disk
+_MAX_WAITING = 16 * SEARCH_WINDOW  # bytes; then the service waits for the disk
 _NUMBERS = count()
 _WORD = re.compile(r"[^a-z0-9]+")
 _STREAMS = ("text/event-stream", "application/x-ndjson")
@@ -125,7 +125,7 @@ class ExchangeRecorder:
         exchange.status, exchange.reason, exchange.headers = head.status, head.reason, head.headers
         exchange.framing, exchange.offset = head.framing, offset
         self._is_stream = find_header(head.headers, "content-type").partition(";")[0].strip().lower() in _STREAMS
-        window = DECODED.get(find_header(head.headers, "content-encoding").strip().lower())
+        window = ZLIB_WINDOWS.get(find_header(head.headers, "content-encoding").strip().lower())
         self._unpacker = None if window is None else zlib.decompressobj(window)
 
     async def on_data(self, data: bytes, offset: float) -> None:
@@ -141,7 +141,7 @@ class ExchangeRecorder:
                 return
         self._writes.append(RecordedWrite(offset, data))
         self._waiting += len(data)
-        if self._waiting > WINDOW:
+        if self._waiting > SEARCH_WINDOW:
             if self._flushing is not None and self._waiting > _MAX_WAITING:
                 await self._flushing
             if self._flushing is None or self._flushing.done():

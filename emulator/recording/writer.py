@@ -23,9 +23,9 @@ from emulator.recording.exchange import (
 from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
 
 MAX_BODY = 8 * 1024**2  # bytes of a body that is one document, or of one event; what exceeds it is left out
-WINDOW = 64 * 1024  # bytes of a stream that wait, as a credential may be split over its events
-_BATCH = 4 * WINDOW  # bytes of a stream that are searched at once; the last window is searched again
-DECODED = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # zlib's ``wbits``
+SEARCH_WINDOW = 64 * 1024  # bytes of a stream that wait, as a credential may be split over its events
+_BATCH = 4 * SEARCH_WINDOW  # bytes of a stream that are searched at once; the last window is searched again
+ZLIB_WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # zlib's ``wbits``
 _TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens|generated_tokens|candidatesTokenCount)"\s*:\s*(\d+)')
 _SPOKEN = re.compile(rb'"(?:content|text)"\s*:\s*"[^"]')
 
@@ -93,7 +93,7 @@ class _File:
         exchange.target = redact_target(exchange.target, secrets)
         exchange.request_body = redact_whole(self._decode_request(exchange.request_body), secrets, "request body")
         exchange.headers = redact_headers(drop_framing(exchange.headers), secrets, "response")
-        if find_header(exchange.headers, "content-encoding").strip().lower() in DECODED:
+        if find_header(exchange.headers, "content-encoding").strip().lower() in ZLIB_WINDOWS:
             exchange.headers = _drop(exchange.headers, "content-encoding")
         self._path.parent.mkdir(parents=True, exist_ok=True)
         while self._path.exists():  # another process records to the same folder
@@ -109,7 +109,7 @@ class _File:
         if not coding:
             return body
         try:
-            plain = zlib.decompressobj(DECODED[coding]).decompress(body, MAX_BODY)
+            plain = zlib.decompressobj(ZLIB_WINDOWS[coding]).decompress(body, MAX_BODY)
         except (KeyError, zlib.error):  # nothing can be searched in it
             self._unkept += len(body)
             return b""
@@ -124,7 +124,7 @@ class _File:
         if not self._is_stream or self._size <= _BATCH:
             return
         if any(write.data.endswith(b"\n") for write in self._waiting):
-            self._write(WINDOW)
+            self._write(SEARCH_WINDOW)
         if self._size > MAX_BODY:  # one event that has no end
             self._unkept += self._size
             self._waiting, self._size, self._is_skipping = [], 0, True

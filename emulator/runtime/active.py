@@ -79,4 +79,4 @@ class Activation:
     epoch: str = ""
 
 
-NOW: Activation = Activation()
+DEFAULT_ACTIVATION: Activation = Activation()

@@ -27,7 +27,7 @@ from emulator.scenario import models
 from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario
 from emulator.scenario.worker_limits import validate_for_workers
-from emulator.storage import DEFAULT, Loss
+from emulator.storage import DEFAULT_URL, Loss
 
 
 def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:
@@ -57,7 +57,7 @@ class Overrides:
     latency: Latency | None = None
     strict: bool = False
     header_faults: bool = True
-    state_url: str = DEFAULT
+    state_url: str = DEFAULT_URL
     state_loss: Loss = "refuse"
     forwarding: Forwarding | None = None
     functions: ReplyFunctions | None = None

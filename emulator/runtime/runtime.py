@@ -24,11 +24,11 @@ from emulator.journal.journal import Journal
 from emulator.observability.spans import Spans
 from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.runtime.active import NOW, Activation, ActiveScenario
+from emulator.runtime.active import DEFAULT_ACTIVATION, Activation, ActiveScenario
 from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
 from emulator.runtime.history import LoadHistory, LoadSample
 from emulator.runtime.services import adding_vendor_mistakes
-from emulator.runtime.sessions import IDLE, Session, Sessions, estimate_size, require_capacity
+from emulator.runtime.sessions import IDLE_TIMEOUT, Session, Sessions, estimate_size, require_capacity
 from emulator.runtime.validation import Finding, validate_scenario
 from emulator.scenario.load import load_text
 from emulator.scenario.models import Clock as WantedClock
@@ -158,7 +158,7 @@ class Runtime:
         self.on_change: list[Callable[[str], None]] = []
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
-        idle = IDLE if bus is None else inf  # other replicas may use a session that is idle here
+        idle = IDLE_TIMEOUT if bus is None else inf  # other replicas may use a session that is idle here
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget, idle=idle)
         self._began = time.monotonic()
         self._metrics = {name: VendorMetrics(partial(_name_provider, vendors, name)) for name in vendors}
@@ -275,7 +275,7 @@ class Runtime:
         loaded: ParsedScenario,
         session: str = "",
         seed: int | None = None,
-        activation: Activation = NOW,
+        activation: Activation = DEFAULT_ACTIVATION,
     ) -> None:
         """Activate another scenario for the server or a session, with new counters, quotas and clock.
 
@@ -295,7 +295,7 @@ class Runtime:
         self._change("")
 
     def plan(
-        self, loaded: ParsedScenario, session: str, seed: int | None, activation: Activation = NOW
+        self, loaded: ParsedScenario, session: str, seed: int | None, activation: Activation = DEFAULT_ACTIVATION
     ) -> ActiveScenario:
         """Return the active scenario that :meth:`put` activates.
 
@@ -311,7 +311,7 @@ class Runtime:
         clock = clock or make_clock(loaded.scenario.clock)
         return self._builder.build(loaded, clock, seed=seed, started=activation.started, epoch=activation.epoch)
 
-    def reset(self, activation: Activation = NOW) -> None:
+    def reset(self, activation: Activation = DEFAULT_ACTIVATION) -> None:
         """Restart the server's scenario with the same clock; calls that began before are not in the journal."""
         self.journal.clear()
         self.timing.reset()
@@ -319,7 +319,7 @@ class Runtime:
         self._retire_state(before)
         self._change("")
 
-    def reset_session(self, session: str, activation: Activation = NOW) -> None:
+    def reset_session(self, session: str, activation: Activation = DEFAULT_ACTIVATION) -> None:
         """Restart a session's scenario with the same clock; its journal and counters are cleared."""
         self.journal.clear(session)
         self._replace(session, self._begin_again(self.for_session(session), activation))

@@ -33,7 +33,7 @@ from emulator.generation.embeddings.declared import count_block
 from emulator.generation.prompt import count_chat, count_parts, count_prompt
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
-from emulator.generation.vocabulary_files import PACKAGED
+from emulator.generation.vocabulary_files import PACKAGED_FILES
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.matchers import compile_names
@@ -42,9 +42,9 @@ from emulator.scenario.outage_effects import Retirements
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MAX_SNAPSHOTS = 64
-_TOKENIZERS = (*PROFILES, *PACKAGED)
+_TOKENIZERS = (*PROFILES, *PACKAGED_FILES)
 _TOLERANCE = 1e-6  # seconds; Unix time is rounded
-NEVER: Mapping[str, float] = MappingProxyType({})
+NO_ENDS: Mapping[str, float] = MappingProxyType({})
 
 
 def check_vendors(loaded: ParsedScenario, vendors: Vendors) -> list[str]:
@@ -91,7 +91,7 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
             yield loaded.row(("deployments", position, "embeddings"), text)
         name = entry.to_deployment(None).tokenizer
         if name not in PROFILES and (text := _check_tokenizer(name, is_sent=not loaded.sources)):
-            close = None if name in PACKAGED else find_nearest_name(name, _TOKENIZERS)
+            close = None if name in PACKAGED_FILES else find_nearest_name(name, _TOKENIZERS)
             yield loaded.row(("deployments", position, "tokenizer"), text, close)
 
 
@@ -125,9 +125,9 @@ def _list_dimensions(
 
 def _check_tokenizer(name: str, *, is_sent: bool) -> str:
     """Return why a vocabulary cannot be used, or an empty text; ``is_sent``: the scenario was sent over HTTP."""
-    if name not in PACKAGED and not name.startswith(vocabulary_files.FILE):
+    if name not in PACKAGED_FILES and not name.startswith(vocabulary_files.FILE_PREFIX):
         return f"unknown tokenizer {name!r}"
-    if is_sent and name.startswith(vocabulary_files.FILE) and not vocabulary_files.takes_sent_paths():
+    if is_sent and name.startswith(vocabulary_files.FILE_PREFIX) and not vocabulary_files.takes_sent_paths():
         return "a scenario sent over HTTP names no files of the server; serve it from a file"
     try:
         tokenizer_for(name)
@@ -208,7 +208,7 @@ class DeploymentTable(Mapping[str, Deployment]):
     """
 
     def __init__(
-        self, deployments: Mapping[str, Deployment], clock: Clock, began: float, ends: Mapping[str, float] = NEVER
+        self, deployments: Mapping[str, Deployment], clock: Clock, began: float, ends: Mapping[str, float] = NO_ENDS
     ) -> None:
         self._first = deployments
         self._ends = ends

@@ -16,7 +16,7 @@ from emulator.core.errors import ProblemError
 from emulator.core.json import JSON
 from emulator.scenario.parsed import ParsedScenario
 
-IDLE = 3600.0  # wall-clock seconds after which an unused session is evicted
+IDLE_TIMEOUT = 3600.0  # wall-clock seconds after which an unused session is evicted
 MAX_SESSIONS = 10_000  # with the server's scenario and ports; the least recently used is evicted
 MAX_OWN = 2_000  # sessions with a scenario, clock or port of their own
 MAX_WEIGHT = 128 * 1024**2  # bytes of their scenarios; a garbage collection over 256 MiB of them takes 0.25 s
@@ -67,7 +67,7 @@ class Sessions(Generic[W]):
         forget: Callable[[Session[W]], None],
         now: Callable[[], float] = time.monotonic,
         limits: SessionLimits = SessionLimits(),  # frozen
-        idle: float = IDLE,
+        idle: float = IDLE_TIMEOUT,
     ) -> None:
         self._forget = forget
         self._now = now

@@ -1,4 +1,4 @@
-"""Parse the ``x-emulator-*`` request headers that set an error, faults or the TTFT of their own response.
+"""Parse the ``x-emulator-*`` request headers that set an error, faults or the TTFT_HEADER of their own response.
 
 ``x-emulator-error: rate_limited; retry_after=2s``, ``x-emulator-fault: disconnect; after_tokens=5`` (several,
 also in one header behind a comma), ``x-emulator-ttft: 2s``. Each is written as a rule's outcome would be.
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from emulator.core.cost_limits import DEFAULT
+from emulator.core.cost_limits import DEFAULT_BOUNDS
 from emulator.core.json import JSON, Object, parse_json
 from emulator.latency import Latency
 from emulator.scenario.errors import Mistake, explain_errors
@@ -22,9 +22,9 @@ from emulator.scenario.outcomes import ErrorOutcome, Outcome
 
 M = TypeVar("M", bound=BaseModel)
 
-ERROR = "x-emulator-error"
-FAULT = "x-emulator-fault"
-TTFT = "x-emulator-ttft"
+ERROR_HEADER = "x-emulator-error"
+FAULT_HEADER = "x-emulator-fault"
+TTFT_HEADER = "x-emulator-ttft"
 
 _MAX_LENGTH = 8_192  # characters of all these headers
 _MAX_MISTAKES, _MAX_MESSAGE = 8, 1_000  # mistakes that are listed, and characters of the message
@@ -44,7 +44,7 @@ def apply_header_overrides(
     error: str | None = None,
     faults: Sequence[str] = (),
     ttft: str | None = None,
-    most: int = DEFAULT.faults,
+    most: int = DEFAULT_BOUNDS.faults,
 ) -> Outcome:
     """Return the outcome of a rule with the overrides of the headers applied.
 
@@ -58,18 +58,18 @@ def apply_header_overrides(
     """
     changes: dict[str, object] = {}
     if sum(map(len, (error or "", *faults, ttft or ""))) > _MAX_LENGTH:
-        raise HeaderOverrideError(f"{FAULT} and {ERROR}: at most {_MAX_LENGTH} characters together")
+        raise HeaderOverrideError(f"{FAULT_HEADER} and {ERROR_HEADER}: at most {_MAX_LENGTH} characters together")
     error, ttft = (text and _clean(text) for text in (error, ttft))
     faults = [*map(_clean, faults)]
-    asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
+    asked = [_parse(FAULT_HEADER, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
     if len(asked) > most:
-        raise HeaderOverrideError(f"{FAULT}: {len(asked)} faults, and one request may ask for {most}")
+        raise HeaderOverrideError(f"{FAULT_HEADER}: {len(asked)} faults, and one request may ask for {most}")
     if error is not None or asked:
-        refusal = None if error is None else _read(ErrorOutcome, ERROR, _parse(ERROR, "kind", error))
+        refusal = None if error is None else _read(ErrorOutcome, ERROR_HEADER, _parse(ERROR_HEADER, "kind", error))
         changes["error"] = refusal
-        changes["faults"] = _read(Outcome, FAULT, {"faults": asked}).faults if asked else ()
+        changes["faults"] = _read(Outcome, FAULT_HEADER, {"faults": asked}).faults if asked else ()
     if ttft is not None:
-        latency = _read(Latency, TTFT, {"ttft": ttft.strip()})
+        latency = _read(Latency, TTFT_HEADER, {"ttft": ttft.strip()})
         changes["latency"] = latency if outcome.latency is None else outcome.latency.merge(latency)
     return outcome.model_copy(update=changes)
 

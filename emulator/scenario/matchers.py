@@ -391,7 +391,7 @@ MATCH_FIELDS: Mapping[str, Extract] = {  # in the order of evaluation, cheapest 
 }
 
 
-NAMED: Mapping[str, Callable[[str], Extract]] = {
+KEYED_MATCH_FIELDS: Mapping[str, Callable[[str], Extract]] = {
     "header": _extract_header,
     "query": _extract_query,
     "body": _extract_body,

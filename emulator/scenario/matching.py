@@ -32,7 +32,7 @@ from emulator.scenario.matchers import (
     find_search_limit,
 )
 from emulator.scenario.models import Rule, Scenario, Times
-from emulator.scenario.outcomes import NOTHING, PASS, Outcome, Share
+from emulator.scenario.outcomes import NO_OUTCOME, PASS, Outcome, Share
 from emulator.scenario.redaction import reads_secret, redact_found, redact_wanted
 from emulator.scenario.regex import find_max_quick, find_max_searched
 
@@ -104,12 +104,12 @@ class Match:
     """Result of matching: the matching rule, if any, and its outcome.
 
     Fields:
-        outcome: outcome of the rule, or of the step of its sequence; ``NOTHING`` without a rule.
+        outcome: outcome of the rule, or of the step of its sequence; ``NO_OUTCOME`` without a rule.
         counts: ordinal of the request, from 1, by name of each rule that counted it.
     """
 
     rule: Rule | None = None
-    outcome: Outcome = NOTHING
+    outcome: Outcome = NO_OUTCOME
     counts: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from emulator.core.cost_limits import DEFAULT, CallBounds
+from emulator.core.cost_limits import DEFAULT_BOUNDS, CallBounds
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.requests import Deployment, Task
 from emulator.core.units import SIZE_SCHEMA, Duration, Size, StrictModel, Timestamp, Whole, require
@@ -22,7 +22,7 @@ from emulator.scenario.expect import BudgetSettings, Expect, Prices, TokenPrice
 from emulator.scenario.geometry import EmbeddingSettings
 from emulator.scenario.outages import Outage
 from emulator.scenario.outcomes import (
-    NOTHING,
+    NO_OUTCOME,
     PASS,
     ErrorOutcome,
     FixedToolCall,
@@ -37,7 +37,7 @@ from emulator.scenario.placeholders import find_unknown_group
 
 __all__ = [
     "BUILT_IN",
-    "NOTHING",
+    "NO_OUTCOME",
     "PASS",
     "Clock",
     "ClockSettings",
@@ -426,7 +426,9 @@ class Scenario(StrictModel):
         examples=[{"invalid_above": "5ms"}],
     )
     bounds: CallBounds = Field(
-        default_factory=lambda: DEFAULT, description="The maximum cost of one call.", examples=[{"inputs": 10000}]
+        default_factory=lambda: DEFAULT_BOUNDS,
+        description="The maximum cost of one call.",
+        examples=[{"inputs": 10000}],
     )
     replay: Replay | None = Field(
         default=None, description="Answer from a recording.", examples=[{"from": "recordings/today"}]

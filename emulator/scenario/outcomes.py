@@ -85,7 +85,7 @@ class Times(StrictModel):
         return not (self.first is None and self.nth is None and self.every is None and self.after is None)
 
 
-FRAMING = frozenset(
+FRAMING_HEADERS = frozenset(
     {"connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 )
 """Headers that frame a response or its connection; a scenario cannot set them."""
@@ -97,7 +97,7 @@ _MAX_FAULTS = 32  # each processes the whole response
 
 def _check_name(name: str) -> str:
     text = ""
-    if name.lower() in FRAMING:
+    if name.lower() in FRAMING_HEADERS:
         text = f"{name} says where the answer ends, which is not for a header to set; see the faults truncate and hang"
     elif name.lower().startswith(_OWN):
         text = f"{name} is what the emulator itself says of an answer; choose a name that does not begin with {_OWN}"
@@ -285,7 +285,7 @@ class Outcome(StrictModel):
         require(not self.pass_ or len(self.given) == 1, "expected pass to stand alone")
 
 
-NOTHING = Outcome.model_construct()
+NO_OUTCOME = Outcome.model_construct()
 PASS = Outcome.model_construct({"pass_"}, pass_=True)
 
 

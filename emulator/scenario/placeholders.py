@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from emulator.core.cache import lru
-from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
+from emulator.core.cost_limits import DEFAULT_BOUNDS, INLINE_BYTES
 from emulator.core.json import JSON, dump_text
 from emulator.core.rng import draw_uuid
 from emulator.core.units import write_date
 from emulator.scenario.conditions import is_body_path
 from emulator.scenario.errors import find_nearest_name
-from emulator.scenario.matchers import ABSENT, MATCH_FIELDS, NAMED, Absent, RequestAttributes
+from emulator.scenario.matchers import ABSENT, KEYED_MATCH_FIELDS, MATCH_FIELDS, Absent, RequestAttributes
 from emulator.scenario.redaction import redact_found
 
 _PART = re.compile(r"\{\{|\{([^{}\n]*)\}|\{")
@@ -60,7 +60,7 @@ def explain_template(text: str) -> str | None:
 
 def _is_known(name: str) -> bool:
     kind, _, rest = name.partition(".")
-    if kind in NAMED:
+    if kind in KEYED_MATCH_FIELDS:
         return is_body_path(rest) if kind == "body" else bool(rest)
     if name.startswith(_MATCH):
         return rest.isidentifier()
@@ -118,7 +118,7 @@ def fill(
     attributes: RequestAttributes,
     key: bytes,
     now: float,
-    most: int = DEFAULT.text,
+    most: int = DEFAULT_BOUNDS.text,
     captures: Callable[[], Mapping[str, str]] = dict,
 ) -> str:
     """Return the text with placeholders replaced; an attribute that the request does not have is empty.
@@ -171,7 +171,7 @@ def _extract(name: str, attributes: RequestAttributes) -> JSON | Absent:
     if (words := _WORDS.fullmatch(name)) is not None:
         prompt = _PLAIN["prompt"](attributes)
         return _find_word(prompt, int(words[1])) if isinstance(prompt, str) else ABSENT
-    return (NAMED[kind](rest) if kind in NAMED else _PLAIN[name])(attributes)
+    return (KEYED_MATCH_FIELDS[kind](rest) if kind in KEYED_MATCH_FIELDS else _PLAIN[name])(attributes)
 
 
 def _find_word(text: str, number: int) -> str | Absent:
@@ -181,7 +181,7 @@ def _find_word(text: str, number: int) -> str | Absent:
 
 
 def _show(value: JSON | Absent, name: str, attributes: RequestAttributes) -> str:
-    shown = redact_found(name, value, attributes) if name.partition(".")[0] in NAMED else value
+    shown = redact_found(name, value, attributes) if name.partition(".")[0] in KEYED_MATCH_FIELDS else value
     if shown is ABSENT:
         return ""
     return shown if isinstance(shown, str) else dump_text(shown)

@@ -20,7 +20,7 @@ from emulator.runtime.factory import Overrides
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.models import Clock as WantedClock
 from emulator.scenario.parsed import ParsedScenario
-from emulator.storage import DEFAULT, Loss
+from emulator.storage import DEFAULT_URL, Loss
 from emulator.vendors import VENDORS
 
 
@@ -61,7 +61,7 @@ def create_application(
     latency: Latency | None = None,
     strict: bool = False,
     header_faults: bool = True,
-    state_url: str = DEFAULT,
+    state_url: str = DEFAULT_URL,
     state_loss: Loss = "refuse",
     vendors: Vendors = VENDORS,
     spans: Spans | None = None,

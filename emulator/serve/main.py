@@ -24,7 +24,7 @@ from emulator.serve.server import Announce, PreparedServer, prepare, serve
 from emulator.serve.signals import allow_connections, stoppable
 from emulator.serve.supervisor import Supervisor, reserved
 from emulator.settings import LAST_PORT, Settings, SettingsError
-from emulator.storage import HUB, is_memory
+from emulator.storage import HUB_PREFIX, is_memory
 from emulator.vendors import VENDORS
 
 log = logging.getLogger("emulator")
@@ -49,7 +49,7 @@ def _serve(settings: Settings, port_file: PortFile, spans: Spans | None) -> int:
 
 def _supervise(settings: Settings, port_file: PortFile) -> int:
     """Validate the settings here, then supervise workers."""
-    prepared = prepare(replace(settings, state_url=HUB) if is_memory(settings.state_url) else settings)
+    prepared = prepare(replace(settings, state_url=HUB_PREFIX) if is_memory(settings.state_url) else settings)
     if prepared is None:
         return 2
     configure_logging(settings.log_level, settings.log_format)

@@ -21,7 +21,7 @@ from emulator.http.listeners import PortInUse
 from emulator.serve.signals import stop_signals
 from emulator.settings import Settings
 from emulator.storage import is_memory
-from emulator.storage.ipc import HUB, hub_folder, serve_hub
+from emulator.storage.ipc import HUB_SOCKET, hub_folder, serve_hub
 
 log = logging.getLogger("emulator")
 _PAUSE = 0.1  # wall-clock seconds until a worker that died is restarted; doubled each time in a row
@@ -90,7 +90,7 @@ class Supervisor:
     async def run(self) -> int:
         """Run until a signal, or until a worker cannot start; return the exit code."""
         with hub_folder() as folder:
-            hub = folder / HUB
+            hub = folder / HUB_SOCKET
             async with serve_hub(hub), stop_signals() as stops:
                 if is_memory(self._settings.state_url):
                     self._settings = replace(self._settings, state_url=f"hub://{hub}")

@@ -8,8 +8,8 @@ from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
 from emulator.storage.memory import open_memory
 from emulator.storage.resilient import Loss, ResilientStore
 
-DEFAULT = "memory://"
-HUB = "hub://"  # followed by the path of a Unix socket
+DEFAULT_URL = "memory://"
+HUB_PREFIX = "hub://"  # followed by the path of a Unix socket
 
 
 def _open_redis(url: SplitResult, limits: StorageLimits) -> Store:
@@ -32,14 +32,24 @@ STORES: Mapping[str, Callable[[SplitResult, StorageLimits], Store]] = {
 }
 
 
-__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "StorageLimits", "StoreError", "is_memory", "open_store", "show_url"]
+__all__ = [
+    "DEFAULT_URL",
+    "HUB_PREFIX",
+    "STORES",
+    "Loss",
+    "StorageLimits",
+    "StoreError",
+    "is_memory",
+    "open_store",
+    "show_url",
+]
 
 
 class StoreError(ValueError):
     """Invalid store URL; the message is one line for the user."""
 
 
-def open_store(url: str = DEFAULT, loss: Loss = "refuse", limits: StorageLimits = DEFAULT_LIMITS) -> Store:
+def open_store(url: str = DEFAULT_URL, loss: Loss = "refuse", limits: StorageLimits = DEFAULT_LIMITS) -> Store:
     """Open the store of a URL; a memory store starts empty.
 
     Args:

@@ -22,7 +22,7 @@ from emulator.core.storage import StoreLostError
 from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
 from emulator.storage.memory import MemoryState
 
-__all__ = ["HUB", "hub_folder", "open_hub", "serve_hub"]
+__all__ = ["HUB_SOCKET", "hub_folder", "open_hub", "serve_hub"]
 
 _MAX_JOURNAL_BYTES = 64 * 1024**2  # of all sessions
 _STORE_ID = "hub"
@@ -381,7 +381,7 @@ def _read_posted(answer: JSON) -> PendingChange:
     return PendingChange(as_integer(number), frozenset(map(as_text, as_array(replicas))))
 
 
-HUB = "hub"
+HUB_SOCKET = "hub"
 _PREFIX = "emulator-hub-"
 _START_TIMEOUT = 60.0  # real seconds in which a new hub may still be about to listen
 
@@ -395,7 +395,7 @@ def hub_folder(within: Path | None = None) -> Iterator[Path]:
     """
     place = Path(tempfile.gettempdir()) if within is None else within
     for left in place.glob(f"{_PREFIX}*"):
-        if _is_dead(left / HUB):
+        if _is_dead(left / HUB_SOCKET):
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place, ignore_cleanup_errors=True) as name:
         yield Path(name)

@@ -25,7 +25,7 @@ from emulator.sweep.command import CommandResult
 from emulator.sweep.places import Places
 from emulator.sweep.plan import SURVIVED, Group, Key, SweepPlan, find_next, infer, is_reported, plan_full, plan_merged
 from emulator.sweep.probe import Answer, send_again
-from emulator.sweep.swept_tests import VARIABLE, FinishedTest, SweptRun, read_tests, renumber
+from emulator.sweep.swept_tests import SWEEP_VARIABLE, FinishedTest, SweptRun, read_tests, renumber
 
 _MIN_HANG = 5.0  # real seconds
 _TIMEOUT_FACTOR = 10  # times the fault-free run
@@ -267,7 +267,7 @@ class Sweep:
             joined = SweptRun(url=client.front, session=client.session_name, folder=folder, clock=self._options.clock)
             if cell is not None and cell.call.test:
                 joined.test, joined.rule = cell.call.test, cell.rule
-            ended = self._runner.run({**variables, VARIABLE: joined.model_dump_json()}, limit)
+            ended = self._runner.run({**variables, SWEEP_VARIABLE: joined.model_dump_json()}, limit)
             tests = read_tests(Path(folder))
         seconds = time.monotonic() - began
         broken = client.verdict().broken

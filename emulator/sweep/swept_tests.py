@@ -1,6 +1,6 @@
 """Join the tests of a pytest suite to the sweep that runs it: each test has a session on the emulator of the sweep.
 
-A run passes :data:`VARIABLE` to its command. The pytest plugin then gives each test a :class:`SweptClient`, which
+A run passes :data:`SWEEP_VARIABLE` to its command. The pytest plugin then gives each test a :class:`SweptClient`, which
 writes a file of what the test did; one of these tests meets the fault.
 """
 
@@ -23,7 +23,7 @@ from emulator.control.models import RequestDetail
 from emulator.core.json import JSON, Object, dump_json, parse_json
 
 T = TypeVar("T")
-VARIABLE = "EMULATOR_SWEEP"
+SWEEP_VARIABLE = "EMULATOR_SWEEP"
 _SCENARIO = "/_emulator/scenario"
 
 
@@ -58,7 +58,7 @@ class FinishedTest(BaseModel):
 
 def read_run(environment: Mapping[str, str] = os.environ) -> SweptRun:
     """Return the run of a sweep that this process is part of."""
-    return SweptRun.model_validate_json(environment[VARIABLE])
+    return SweptRun.model_validate_json(environment[SWEEP_VARIABLE])
 
 
 def read_tests(folder: Path) -> list[FinishedTest]:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from emulator.core.compression import unpack
-from emulator.core.cost_limits import DEFAULT, CallBounds, is_slow
+from emulator.core.cost_limits import DEFAULT_BOUNDS, CallBounds, is_slow
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.faultable import Chunk, FaultableResponse
 from emulator.core.http import Request
@@ -82,7 +82,7 @@ def test_request_within_bounds_is_accepted(ask: InferenceRequest) -> None:
     ],
 )
 def test_default_bounds_accept_real_client_requests(ask: InferenceRequest) -> None:
-    DEFAULT.check(ask, _DEPLOYMENT)
+    DEFAULT_BOUNDS.check(ask, _DEPLOYMENT)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from emulator.encoding.audio import ENCODERS, RATE, TOKEN, encode_aac, encode_flac, encode_opus
+from emulator.encoding.audio import ENCODERS, SAMPLE_RATE, SAMPLES_PER_TOKEN, encode_aac, encode_flac, encode_opus
 
 
 @pytest.mark.parametrize("form", sorted(ENCODERS))
@@ -18,7 +18,7 @@ def test_flac() -> None:
     sound = encode_flac(200)
     assert (sound[:5], int.from_bytes(sound[5:8], "big")) == (b"fLaC\x80", 34)
     packed = int.from_bytes(sound[18:26], "big")
-    assert (packed >> 44, packed & (1 << 36) - 1) == (RATE, 200 * TOKEN)
+    assert (packed >> 44, packed & (1 << 36) - 1) == (SAMPLE_RATE, 200 * SAMPLES_PER_TOKEN)
     assert sound[42:].count(b"\xff\xf8\x77\x08") == 200
     assert (sound[49], struct.unpack(">H", sound[53:55])[0]) == (0x35, 0xBA7A)  # checked with FFmpeg
 
@@ -33,6 +33,6 @@ def test_opus() -> None:
 
 def test_aac() -> None:
     frames = encode_aac(100)
-    assert len(frames) == 11 * -(-100 * TOKEN // 1024)
+    assert len(frames) == 11 * -(-100 * SAMPLES_PER_TOKEN // 1024)
     head = int.from_bytes(frames[:7], "big")
     assert (head >> 44, head >> 34 & 15, head >> 13 & 0x1FFF) == (0xFFF, 6, 11)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.generation.further_pieces import COMMON, FurtherPieces, find_key, load_limits, load_pages
+from emulator.generation.further_pieces import COMMON_PREFIX, FurtherPieces, find_key, load_limits, load_pages
 from emulator.generation.text import load_prose
 from emulator.generation.tokenizer import ProfileTokenizer, tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
@@ -40,7 +40,7 @@ def test_every_number_belongs_to_one_piece() -> None:
 @pytest.mark.parametrize("name", FITTED)
 def test_limits_are_those_of_known_lists(name: str) -> None:
     pages = load_pages()
-    sizes = {**pages.sizes, **{COMMON + locale: len(characters) for locale, characters in pages.common.items()}}
+    sizes = {**pages.sizes, **{COMMON_PREFIX + locale: len(characters) for locale, characters in pages.common.items()}}
     assert load_limits()[name].keys() <= sizes.keys()
     assert all(0 <= limit <= sizes[each] for each, limit in load_limits()[name].items())
     assert name in PROFILES

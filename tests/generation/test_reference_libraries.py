@@ -17,7 +17,7 @@ from emulator import start as begin
 from emulator.client import EmulatorClient
 from emulator.generation.text import load_prose
 from emulator.generation.tokenizer import tokenizer_for
-from emulator.generation.vocabulary_files import PACKAGED
+from emulator.generation.vocabulary_files import PACKAGED_FILES
 from tests.untyped_json import JSON
 
 pytestmark = pytest.mark.slow
@@ -140,17 +140,17 @@ LIBRARIES = {"o200k_base": open_tiktoken, "anthropic": open_tokenizers, "mistral
 @pytest.fixture(scope="module", params=LIBRARIES)
 def name(request: pytest.FixtureRequest) -> str:
     name = str(request.param)
-    if find_spec(PACKAGED[name].module) is None:
-        pytest.skip(f"{PACKAGED[name].package} is not installed")
+    if find_spec(PACKAGED_FILES[name].module) is None:
+        pytest.skip(f"{PACKAGED_FILES[name].package} is not installed")
     return name
 
 
 @pytest.fixture(scope="module")
 def cuts(name: str) -> dict[str, list[tuple[str, Cut]]]:
     """Return the texts of each kind, cut by the library."""
-    spec = find_spec(PACKAGED[name].module)
+    spec = find_spec(PACKAGED_FILES[name].module)
     assert spec is not None
-    path = Path(spec.origin or "").parent / PACKAGED[name].path
+    path = Path(spec.origin or "").parent / PACKAGED_FILES[name].path
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", str(path.parent))
         cut = LIBRARIES[name](path)

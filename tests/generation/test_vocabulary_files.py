@@ -19,7 +19,7 @@ from emulator.generation.prompt import count_chat
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.generation.vocabulary_files import (
     MAX_FILE,
-    PACKAGED,
+    PACKAGED_FILES,
     VocabularyError,
     VocabularyTokenizer,
     load_file,
@@ -171,7 +171,7 @@ def open_qwen(path: Path) -> JSON:
 
 def read_with_library(name: str, text: str) -> list[int]:
     """Return the ids by the library that reads the packaged file itself."""
-    packaged = PACKAGED[name]
+    packaged = PACKAGED_FILES[name]
     module = pytest.importorskip(packaged.module)
     path = Path(module.__file__ or "").parent / packaged.path
     if name in ("anthropic", "deepseek"):
@@ -192,10 +192,10 @@ def read_with_library(name: str, text: str) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PACKAGED)
+@pytest.mark.parametrize("name", PACKAGED_FILES)
 def test_packaged_vocabulary_has_ids_of_its_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = pytest.importorskip(PACKAGED[name].module)
-    file = Path(module.__file__ or "").parent / PACKAGED[name].path
+    module = pytest.importorskip(PACKAGED_FILES[name].module)
+    file = Path(module.__file__ or "").parent / PACKAGED_FILES[name].path
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(file.parent))  # tiktoken compares the file with the digest it knows
     tokenizer = load_packaged(name)
     for text in TEXTS:

@@ -18,7 +18,7 @@ from emulator.http.certificates import (
     CERTIFICATE,
     KEY,
     OUR_NAME,
-    PRIVATE,
+    PRIVATE_FOLDER,
     Authority,
     PrivateKey,
     key_usage,
@@ -73,7 +73,7 @@ def test_authority_passes_strict_openssl_verification(tmp_path: Path) -> None:
 
 
 def key_of(certificate: Path) -> Path:
-    return certificate.parents[1] / PRIVATE / KEY
+    return certificate.parents[1] / PRIVATE_FOLDER / KEY
 
 
 def write(
@@ -96,7 +96,7 @@ def write(
         .sign(key, hashes.SHA256())
     )
     (place / CERTIFICATE).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    file = key_file or place.parent / PRIVATE / KEY
+    file = key_file or place.parent / PRIVATE_FOLDER / KEY
     file.touch(mode=0o600)
     file.write_bytes(plain(key))
 
@@ -176,7 +176,7 @@ def test_unwritable_authority_folder_is_explained_in_one_line(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_user_supplied_authority_is_used_unchanged(tmp_path: Path) -> None:
-    for name in ("authority", PRIVATE):
+    for name in ("authority", PRIVATE_FOLDER):
         (tmp_path / name).mkdir()
     write(tmp_path / "authority", rsa.generate_private_key(65537, 2048), begins=NOW - DAY, ends=NOW + DAY)
     before = (tmp_path / "authority" / CERTIFICATE).read_bytes()
@@ -235,9 +235,9 @@ def test_user_key_is_moved_to_private_folder(tmp_path: Path, caplog: pytest.LogC
     assert authority.key.public_key() == key.public_key()
     assert [each.name for each in old.iterdir()] == [CERTIFICATE]
     assert stat.S_IMODE(key_of(authority.path).stat().st_mode) == 0o600
-    assert [f"{old / KEY} is moved to {tmp_path / PRIVATE / KEY}" in record.message for record in caplog.records] == [
-        True
-    ]
+    assert [
+        f"{old / KEY} is moved to {tmp_path / PRIVATE_FOLDER / KEY}" in record.message for record in caplog.records
+    ] == [True]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
@@ -257,6 +257,6 @@ def test_key_owned_by_another_user_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
 def test_key_folder_is_restricted_to_owner(tmp_path: Path) -> None:
-    (tmp_path / PRIVATE).mkdir(mode=0o755)
+    (tmp_path / PRIVATE_FOLDER).mkdir(mode=0o755)
     load_authority(tmp_path)
-    assert stat.S_IMODE((tmp_path / PRIVATE).stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / PRIVATE_FOLDER).stat().st_mode) == 0o700

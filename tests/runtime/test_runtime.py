@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from emulator.core.json import Object
-from emulator.runtime.sessions import IDLE, MAX_SESSIONS, Sessions
+from emulator.runtime.sessions import IDLE_TIMEOUT, MAX_SESSIONS, Sessions
 from tests.conftest import Start
 from tests.control.asking import ask, control
 from tests.handler.toy import TOY
@@ -112,4 +112,4 @@ def test_session_limits_are_one_hour_and_ten_thousand() -> None:
     assert len(gone) == 1
     now = 3600.1
     sessions.evict_idle()
-    assert (len(gone), IDLE, MAX_SESSIONS) == (10_001, 3600.0, 10_000)
+    assert (len(gone), IDLE_TIMEOUT, MAX_SESSIONS) == (10_001, 3600.0, 10_000)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.http.listeners import MAX_PORTS, MAX_PORTS_OF_SESSION
-from emulator.runtime.sessions import IDLE, SessionLimits, Sessions, estimate_size
+from emulator.runtime.sessions import IDLE_TIMEOUT, SessionLimits, Sessions, estimate_size
 from emulator.scenario.load import load_text
 from tests.conftest import Start
 from tests.handler.shared import PLAIN, open_replicas
@@ -152,7 +152,7 @@ def test_configured_session_expires_when_idle() -> None:
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now, FEW)
     sessions.keep("own")
     sessions.use("plain")
-    now = IDLE + 1
+    now = IDLE_TIMEOUT + 1
     sessions.evict_idle()
     assert sorted(gone) == ["own", "plain"]
     assert sessions.explain_full("d") is None

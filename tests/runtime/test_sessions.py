@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.core.json import dump_json
-from emulator.runtime.sessions import IDLE, Session, SessionLimits, Sessions
+from emulator.runtime.sessions import IDLE_TIMEOUT, Session, SessionLimits, Sessions
 from tests.conftest import FROZEN, Start
 from tests.handler.toy import TOY
 from tests.http_client import Answer, Running, read_answer
@@ -250,9 +250,9 @@ def test_idle_session_is_evicted_on_use() -> None:
     sessions: Sessions[object] = Sessions(forget, lambda: now)
     sessions.use("old")
     sessions.use("young")
-    now = IDLE
+    now = IDLE_TIMEOUT
     sessions.use("young")
-    now = IDLE + 1
+    now = IDLE_TIMEOUT + 1
     sessions.use("new")
     assert gone == ["old"]
     assert [session.name for session in sessions] == ["young", "new"]
@@ -264,10 +264,10 @@ def test_evict_idle_removes_sessions_unused_for_one_hour() -> None:
     gone: list[str] = []
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now)
     sessions.use("old")
-    now = IDLE
+    now = IDLE_TIMEOUT
     sessions.evict_idle()
     assert gone == []
-    now = IDLE + 1
+    now = IDLE_TIMEOUT + 1
     sessions.evict_idle()
     assert gone == ["old"]
     assert [*sessions] == []

@@ -8,7 +8,7 @@ from emulator.faults.drop import Drop
 from emulator.faults.stall import Stall
 from emulator.latency import Latency
 from emulator.scenario.header_overrides import HeaderOverrideError, apply_header_overrides
-from emulator.scenario.outcomes import NOTHING, ErrorOutcome, Outcome, ReplyOutcome
+from emulator.scenario.outcomes import NO_OUTCOME, ErrorOutcome, Outcome, ReplyOutcome
 
 RULE = Outcome(
     error=ErrorOutcome(kind=ErrorKind.INTERNAL),
@@ -19,7 +19,7 @@ RULE = Outcome(
 
 def test_error_header_sets_fields() -> None:
     outcome = apply_header_overrides(
-        NOTHING, error='rate_limited; retry_after=2s; status=503; message="a; b, c"; limit=requests'
+        NO_OUTCOME, error='rate_limited; retry_after=2s; status=503; message="a; b, c"; limit=requests'
     )
     assert outcome.error is not None
     error = outcome.error.to_error()
@@ -41,7 +41,7 @@ def test_error_header_sets_fields() -> None:
     ],
 )
 def test_fault_headers_are_applied_in_order(headers: list[str]) -> None:
-    one, two = apply_header_overrides(NOTHING, faults=headers).faults
+    one, two = apply_header_overrides(NO_OUTCOME, faults=headers).faults
     assert isinstance(one, Drop)
     assert isinstance(two, Stall)
     assert (one.field, two.for_, two.at) == (("id", "usage"), 2.0, 0.5)
@@ -88,4 +88,4 @@ def test_ttft_header_leaves_other_fields() -> None:
 )
 def test_invalid_override_header_is_refused(headers: dict[str, str], detail: str) -> None:
     with pytest.raises(HeaderOverrideError, match=detail.replace("?", r"\?")):
-        apply_header_overrides(NOTHING, **headers)  # type: ignore[arg-type,unused-ignore]  # one of three keywords
+        apply_header_overrides(NO_OUTCOME, **headers)  # type: ignore[arg-type,unused-ignore]  # one of three keywords

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.core.storage import StoreLostError
-from emulator.storage.ipc import HUB, IpcBus
+from emulator.storage.ipc import HUB_SOCKET, IpcBus
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="the system has no such sockets")
 
@@ -17,9 +17,9 @@ async def test_connection_reset_ends_open_question(tmp_path: Path) -> None:
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_UNIX) as hub:
         hub.setblocking(False)
-        hub.bind(str(tmp_path / HUB))
+        hub.bind(str(tmp_path / HUB_SOCKET))
         hub.listen()
-        bus = IpcBus(str(tmp_path / HUB))
+        bus = IpcBus(str(tmp_path / HUB_SOCKET))
         question = asyncio.create_task(bus.read(0))
         connection, _ = await loop.sock_accept(hub)
         await loop.sock_recv(connection, 1)  # the rest of the question stays unread

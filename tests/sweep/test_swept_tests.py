@@ -13,7 +13,7 @@ from emulator.sweep.command import Command, CommandResult
 from emulator.sweep.plan import Key, SweepPlan
 from emulator.sweep.report import list_scenarios
 from emulator.sweep.run import Row, Sweep, SweepOptions
-from emulator.sweep.swept_tests import VARIABLE, SweptClient, SweptRun, read_tests
+from emulator.sweep.swept_tests import SWEEP_VARIABLE, SweptClient, SweptRun, read_tests
 from tests.sweep.programs import PATH, Failure, send
 
 BODY: Object = {"messages": [{"role": "user", "content": "What moves the tides?"}], "max_tokens": 8}
@@ -98,7 +98,7 @@ class Suite(Command):
         (folder / "test_app.py").write_text(dedent(SUITE), encoding="utf-8")
 
     def run(self, variables: Mapping[str, str], limit: float) -> CommandResult:
-        assert VARIABLE in variables
+        assert SWEEP_VARIABLE in variables
         return super().run(variables, 60.0)
 
 

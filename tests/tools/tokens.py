@@ -14,7 +14,7 @@ from statistics import mean, quantiles
 
 import orjson
 
-from emulator.generation.further_pieces import COMMON, LIMITS, load_limits, load_pages
+from emulator.generation.further_pieces import COMMON_PREFIX, LIMITS, load_limits, load_pages
 from emulator.generation.language import LOCALES
 from emulator.generation.text import load_prose
 from emulator.generation.tokenizer import ProfileTokenizer, tokenizer_for
@@ -89,10 +89,10 @@ class Fit:
         self._words = {kind: [Counter(split(text)) for text in each] for kind, each in texts.items()}
         self._counts = {kind: [real.count(text) for text in each] for kind, each in texts.items()}
         pages = load_pages()
-        self._sizes = {**pages.sizes, **{COMMON + locale: len(each) for locale, each in pages.common.items()}}
+        self._sizes = {**pages.sizes, **{COMMON_PREFIX + locale: len(each) for locale, each in pages.common.items()}}
         # Where even single ideographs or syllables are too few tokens, the rare ones are several.
         short = [locale for locale in pages.common if PROFILES[profile].cjk and self.judge((locale,), {}) < 0]
-        self._decided_by = {COMMON + locale: (locale,) for locale in short} | _DECIDED_BY
+        self._decided_by = {COMMON_PREFIX + locale: (locale,) for locale in short} | _DECIDED_BY
         self._decided_by |= {name: (name,) for name in pages.sizes if name not in _DECIDED_BY}
 
     def judge(self, kinds: Sequence[str], limits: Mapping[str, int]) -> float:
@@ -110,12 +110,12 @@ class Fit:
 
         Where the vocabulary has no room for so many pieces, the kinds with the largest error get them.
         """
-        limits = {name: self._sizes[name] if name.startswith(COMMON) else 0 for name in self._decided_by}
+        limits = {name: self._sizes[name] if name.startswith(COMMON_PREFIX) else 0 for name in self._decided_by}
         for number in range(_ROUNDS):
             for name in self._decided_by:
                 self._bisect(name, limits, near=number > 0)
         if not self._fits(limits):
-            limits |= {name: 0 for name in limits if not name.startswith(COMMON)}
+            limits |= {name: 0 for name in limits if not name.startswith(COMMON_PREFIX)}
             self._fill(limits)
         return limits
 
@@ -133,7 +133,7 @@ class Fit:
 
     def _fill(self, limits: dict[str, int]) -> None:
         """Raise the limit of the worst kind, again and again."""
-        errors = {name: 1.0 for name in limits if not name.startswith(COMMON)}
+        errors = {name: 1.0 for name in limits if not name.startswith(COMMON_PREFIX)}
         for step in itertools.count():
             if not step % _RECKONED:  # what one kind has helps others
                 errors = {name: self.judge(self._decided_by[name], limits) for name in errors}
@@ -145,14 +145,14 @@ class Fit:
             errors[worst] = self.judge(self._decided_by[worst], limits) if more < self._sizes[worst] else 0
 
     def _fits(self, limits: Mapping[str, int]) -> bool:
-        count = sum(limit for name, limit in limits.items() if not name.startswith(COMMON))
+        count = sum(limit for name, limit in limits.items() if not name.startswith(COMMON_PREFIX))
         return count <= ProfileTokenizer(PROFILES[self._profile], limits).free_ids
 
     def _find_least(self, name: str) -> int:
         """Return the least limit: the characters of answers, which come first, are one token."""
-        if not name.startswith(COMMON):
+        if not name.startswith(COMMON_PREFIX):
             return 0
-        prose = load_prose(locale := name.removeprefix(COMMON))
+        prose = load_prose(locale := name.removeprefix(COMMON_PREFIX))
         return len({*"".join((*prose.openers, *prose.sentences))}.intersection(load_pages().common[locale]))
 
 

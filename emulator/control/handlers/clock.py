@@ -5,7 +5,7 @@ from typing import Literal
 from emulator.control import models
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.errors import ProblemError
-from emulator.core.units import LAST, parse_duration, write_date
+from emulator.core.units import MAX_TIMESTAMP, parse_duration, write_date
 from emulator.observability.timing import Errors, Quantiles
 from emulator.runtime.runtime import Runtime
 
@@ -32,7 +32,7 @@ class ClockHandlers:
     async def move_clock(self, query: models.SessionQuery, body: models.Advance, name: str) -> models.ClockState:
         if body.advance is not None:
             seconds = parse_duration(body.advance)
-            if self._runtime.for_session(query.session).emulator.clock.now() + seconds > LAST:
+            if self._runtime.for_session(query.session).emulator.clock.now() + seconds > MAX_TIMESTAMP:
                 raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
             await self._runtime.controller.advance(seconds, query.session)
         if body.clock is not None:

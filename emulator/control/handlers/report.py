@@ -8,7 +8,16 @@ from typing import Literal
 from emulator.control import models
 from emulator.control.handlers import Handlers
 from emulator.control.handlers.requests import show_short, show_whole
-from emulator.control.report_page import BETWEEN, TOGETHER, Report, close_page, dump_rest, dump_short, escape, pack
+from emulator.control.report_page import (
+    DETAILS_OPENING,
+    REQUESTS_PER_BLOCK,
+    Report,
+    close_page,
+    dump_rest,
+    dump_short,
+    escape,
+    pack,
+)
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.json import JSON, parse_json
 from emulator.journal.entry import JournalItem
@@ -56,11 +65,11 @@ async def write_page(report: Report, calls: Sequence[JournalItem]) -> AsyncItera
     async for call in cooperative(calls):
         yield comma + escape(dump_short(show_short(call)))
         comma = ","
-    yield BETWEEN
+    yield DETAILS_OPENING
     some: list[str] = []
     async for call in cooperative(calls):
         some.append(dump_rest(show_whole(call.load())))
-        if len(some) == TOGETHER:
+        if len(some) == REQUESTS_PER_BLOCK:
             yield await run_in_thread(pack, some)
             some = []
     if some:

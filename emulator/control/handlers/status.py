@@ -21,7 +21,7 @@ from emulator.core.json import JSON, as_object
 from emulator.core.quota import Level
 from emulator.core.redaction.values import redact_text
 from emulator.core.storage import StoreLostError
-from emulator.handler.budget import PREFIX as BUDGET
+from emulator.handler.budget import QUOTA_PREFIX as BUDGET
 from emulator.handler.context import RequestContext
 from emulator.journal.entry import JournalEntry
 from emulator.observability.metrics import Page, render_metrics

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from emulator.core.cache import BoundedCache, lru
-from emulator.generation.embeddings.unit_vectors import HALF, draw_signs, normalize, round_steps, transform
+from emulator.generation.embeddings.unit_vectors import HALF_STEPS, draw_signs, normalize, round_steps, transform
 from emulator.generation.language import FUNCTION_WORDS
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _draw(texts: Sequence[str], dimensions: int, model: bytes) -> Floats:
         sums[:, 0] += common
         spread = transform(sums.astype(np.float32))
         if size == dimensions and squares.max() * size < _EXACT:
-            spread *= (HALF / np.sqrt(squares * size)).astype(np.float32)[:, None]
+            spread *= (HALF_STEPS / np.sqrt(squares * size)).astype(np.float32)[:, None]
             np.multiply(round_steps(spread), signs, out=rows[start : start + step])
         else:
             rows[start : start + step] = normalize(spread[:, :dimensions].astype(np.float64) * signs)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
     Real = TypeVar("Real", np.float32, np.float64)
 
-LARGEST = 1 << 20  # of a component before its square is summed
-HALF = 5e6  # components are odd multiples of 1e-7, as those of hashed vectors
+MAX_COMPONENT = 1 << 20  # of a component before its square is summed
+HALF_STEPS = 5e6  # components are odd multiples of 1e-7, as those of hashed vectors
 
 
 def transform(rows: NDArray[Real]) -> NDArray[Real]:
@@ -62,10 +62,10 @@ def normalize(rows: Doubles) -> Floats:
     import numpy as np
 
     largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
-    if (largest >= LARGEST).any():  # by a power of two, so that nothing is rounded before the floor
-        powers = [max(0, int(value).bit_length() - LARGEST.bit_length() + 1) for value in largest]
+    if (largest >= MAX_COMPONENT).any():  # by a power of two, so that nothing is rounded before the floor
+        powers = [max(0, int(value).bit_length() - MAX_COMPONENT.bit_length() + 1) for value in largest]
         rows = np.floor(rows * np.array([2.0**-power for power in powers])[:, None])
-    steps = rows * (HALF / np.sqrt(np.einsum("ij,ij->i", rows, rows)))[:, None]
+    steps = rows * (HALF_STEPS / np.sqrt(np.einsum("ij,ij->i", rows, rows)))[:, None]
     return round_steps(steps).astype(np.float32)
 
 
@@ -75,7 +75,7 @@ def round_steps(steps: NDArray[Real]) -> NDArray[Real]:
 
     np.floor(steps, out=steps)
     steps += 0.5
-    steps /= HALF
+    steps /= HALF_STEPS
     return steps
 
 
@@ -83,4 +83,4 @@ def shorten(rows: Floats) -> Floats:
     """Return shortened rows with length 1 again."""
     import numpy as np
 
-    return normalize(np.round(rows.astype(np.float64) * 2 * HALF))
+    return normalize(np.round(rows.astype(np.float64) * 2 * HALF_STEPS))

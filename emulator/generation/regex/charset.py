@@ -12,9 +12,9 @@ from emulator.core.cache import SizedCache, lru
 
 Ranges = tuple[tuple[int, int], ...]
 
-LAST = sys.maxunicode
+MAX_CODE_POINT = sys.maxunicode
 _MAX_CACHED = 50_000  # ranges of all cached sets, about 10 MB
-ANY: Ranges = ((0, 0xD7FF), (0xE000, LAST))  # lone surrogates are not text
+ANY: Ranges = ((0, 0xD7FF), (0xE000, MAX_CODE_POINT))  # lone surrogates are not text
 DIGITS: Ranges = ((0x30, 0x39),)
 WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
@@ -77,8 +77,8 @@ def complement(ranges: Ranges) -> Ranges:
         if low > start:
             outside.append((start, low - 1))
         start = high + 1
-    if start <= LAST:
-        outside.append((start, LAST))
+    if start <= MAX_CODE_POINT:
+        outside.append((start, MAX_CODE_POINT))
     return intersect(tuple(outside), ANY)
 
 

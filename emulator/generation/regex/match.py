@@ -70,7 +70,7 @@ Duty = tuple["Machine", "State", bool]
 Thread = tuple[int, frozenset[Duty]]
 State = frozenset[Thread]
 NO_DUTY: frozenset[Duty] = frozenset()
-FREE: State = frozenset({(-1, NO_DUTY)})
+MATCHED: State = frozenset({(-1, NO_DUTY)})
 """State of a machine that has accepted: the pattern is found, regardless of the following text."""
 
 
@@ -141,8 +141,8 @@ class Machine:
             self.code[fork] = Fork((fork + 1, len(self.code)))
 
     def step(self, state: State, before: int, char: int, budget: StepBudget) -> State:
-        """Return the state after ``char``, which follows ``before`` (``_END`` at the first); ``FREE`` is final."""
-        if state is FREE or not state:
+        """Return the state after ``char``, which follows ``before`` (``_END`` at the first); ``MATCHED`` is final."""
+        if state is MATCHED or not state:
             return state
         mark = (state, before, char)
         known = self._memo.get(mark)
@@ -159,7 +159,7 @@ class Machine:
     def _step(self, state: State, before: int, char: int, budget: StepBudget) -> State:
         threads = self.close(state, before, char, budget)
         if (self.end, NO_DUTY) in threads:
-            return FREE
+            return MATCHED
         after: set[Thread] = set()
         for place, duties in threads:
             instruction = None if place == self.end else self.code[place]
@@ -174,7 +174,7 @@ class Machine:
 
     def accepts(self, state: State, before: int, budget: StepBudget) -> bool:
         """Return whether the text may end here."""
-        if state is FREE:
+        if state is MATCHED:
             return True
         ends = [duties for place, duties in self.close(state, before, _END, budget) if place == self.end]
         return any([_fulfilled(duties, before, budget) for duties in ends])
@@ -221,9 +221,9 @@ def _advance(duties: Iterable[Duty], before: int, char: int, budget: StepBudget)
     broken = False
     for machine, state, negative in duties:  # all of them, so that the cost is independent of their order
         threads = machine.close(state, before, char, budget)
-        state = FREE if (machine.end, NO_DUTY) in threads else machine.step(state, before, char, budget)
-        broken = broken or (state is FREE and negative) or not (state or negative)
-        if state is not FREE and state:
+        state = MATCHED if (machine.end, NO_DUTY) in threads else machine.step(state, before, char, budget)
+        broken = broken or (state is MATCHED and negative) or not (state or negative)
+        if state is not MATCHED and state:
             left.add((machine, state, negative))
     return None if broken else frozenset(left)
 
@@ -255,8 +255,8 @@ def reads(pattern: str, text: str, budget: StepBudget) -> bool:
     state, before = machine.start, _END
     for char in map(ord, text):
         state = machine.step(state, before, char, budget)
-        if state is FREE or not state:
-            return state is FREE
+        if state is MATCHED or not state:
+            return state is MATCHED
         before = char
     return machine.accepts(state, before, budget)
 

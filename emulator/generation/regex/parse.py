@@ -313,7 +313,7 @@ class _Parser:
             point = int(digits, 16)
         except ValueError:
             raise self.fail("bad code point") from None
-        if point > charset.LAST:
+        if point > charset.MAX_CODE_POINT:
             raise self.fail("bad code point")
         return point
 

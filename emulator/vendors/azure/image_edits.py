@@ -25,7 +25,7 @@ from emulator.vendors.azure.forms import read_form, read_members
 from emulator.vendors.azure.images import ImageCodec, OpenAIImageRequest, validate_fields
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import parse_request
-from emulator.vendors.azure.url_kind import OPENAI
+from emulator.vendors.azure.url_kind import OPENAI_KINDS
 
 _MAX_IMAGES = 16
 _TYPES = {"image/jpeg": b"\xff\xd8", "image/png": b"\x89PNG\r\n\x1a\n", "image/webp": b"RIFF"}
@@ -51,7 +51,7 @@ def parse_edit(request: Request, service: AzureService) -> InferenceCall:
         forms.append(read_form(request))
         return read_members(forms[0])
 
-    parsed = parse_request(request, service, "images", OPENAI, "image_edits", read=read)
+    parsed = parse_request(request, service, "images", OPENAI_KINDS, "image_edits", read=read)
     if not parsed.profile.traits.get("edits"):
         raise refusals.wrong_route("image_edits", "images", parsed.profile.model)
     unknown = next((name for name in parsed.fields if name not in EditRequest.model_fields and name != "image"), None)

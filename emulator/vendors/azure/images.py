@@ -23,7 +23,7 @@ from emulator.core.vendor import InferenceCall
 from emulator.encoding.images import IMAGE_ENCODERS, draw_png
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
-from emulator.vendors.azure.chat.shapes import HARMS, UNSEEN
+from emulator.vendors.azure.chat.shapes import HARMS, NOT_DETECTED
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
@@ -37,7 +37,7 @@ _STRICT = ConfigDict(strict=True)
 _GPT_FIELDS = ("background", "moderation", "output_compression", "output_format", "partial_images", "stream")
 _FILTER_RESULTS: Object = {
     "content_filter_results": HARMS,
-    "prompt_filter_results": {**HARMS, "jailbreak": UNSEEN, "profanity": UNSEEN},
+    "prompt_filter_results": {**HARMS, "jailbreak": NOT_DETECTED, "profanity": NOT_DETECTED},
 }
 
 

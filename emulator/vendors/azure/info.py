@@ -9,14 +9,14 @@ from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.models import build_info
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_any, validate_api_version, validate_ready
-from emulator.vendors.azure.url_kind import INFERENCE, classify_url
+from emulator.vendors.azure.url_kind import INFERENCE_KINDS, classify_url
 
 
 def parse_info(request: Request, service: AzureService) -> Response:
     """``GET /info``: the model of an endpoint; resources with many models have no such route."""
     url = classify_url(request)
     settings = url.settings(service.settings)
-    if settings.profile in ("foundry", "aoai") or not url.has_route(request, INFERENCE, ()):
+    if settings.profile in ("foundry", "aoai") or not url.has_route(request, INFERENCE_KINDS, ()):
         raise refusals.no_such_path(request.path)
     validate_api_version(request, url, settings)
     deployment = validate_ready(find_any(request, service))

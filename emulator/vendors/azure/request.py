@@ -18,7 +18,7 @@ from emulator.vendors.azure.decoder import parse_body
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.settings import ENGINE_PREFIXES, AzureSettings
-from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, Kind, UrlKind, classify_url
+from emulator.vendors.azure.url_kind import INFERENCE_KINDS, RESPONSES_KINDS, Kind, UrlKind, classify_url
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
 _PADDED = "2025-08"
@@ -102,7 +102,7 @@ def has_padding(parsed: ParsedRequest) -> bool:
 def validate_place(
     request: Request,
     service: AzureService,
-    kinds: Collection[Kind] = RESPONSES,
+    kinds: Collection[Kind] = RESPONSES_KINDS,
     engine: Collection[str] | None = None,
 ) -> tuple[UrlKind, AzureSettings]:
     """Return the URL kind of a request and the settings of its dialect.
@@ -125,7 +125,7 @@ def parse_request(
     request: Request,
     service: AzureService,
     task: Task,
-    kinds: Collection[Kind] = INFERENCE,
+    kinds: Collection[Kind] = INFERENCE_KINDS,
     route: str = "",
     engine: Collection[str] | None = None,
     read: Callable[[Request, AzureSettings], JSON] = parse_body,

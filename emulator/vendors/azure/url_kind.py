@@ -18,11 +18,11 @@ from emulator.vendors.azure.settings import AzureSettings
 
 Kind = Literal["root", "models", "endpoint", "deployment", "v1", "dated", "project", "anthropic"]
 
-INFERENCE: frozenset[Kind] = frozenset({"root", "models", "endpoint", "deployment", "v1"})
+INFERENCE_KINDS: frozenset[Kind] = frozenset({"root", "models", "endpoint", "deployment", "v1"})
 """Kinds of URLs that serve chat, completions and embeddings."""
 _WITH_ENGINE: frozenset[Kind] = frozenset({"root", "endpoint"})
-RESPONSES: frozenset[Kind] = frozenset({"v1", "dated"})
-OPENAI: frozenset[Kind] = frozenset({"v1", "deployment"})
+RESPONSES_KINDS: frozenset[Kind] = frozenset({"v1", "dated"})
+OPENAI_KINDS: frozenset[Kind] = frozenset({"v1", "deployment"})
 """Kinds of URLs that serve sounds and edits of images."""
 
 _PROJECT = "(?:api/projects/[^/]+/)?"
@@ -90,7 +90,7 @@ def classify_url(request: Request) -> UrlKind:
 def is_responses(request: Request) -> bool:
     """Return whether the URL of a request is one of the Responses API."""
     kind = classify_url(request)
-    return kind.kind in RESPONSES and f"{request.path}/".startswith(f"/{kind.base}/responses/")
+    return kind.kind in RESPONSES_KINDS and f"{request.path}/".startswith(f"/{kind.base}/responses/")
 
 
 def name_provider(path: str) -> str:

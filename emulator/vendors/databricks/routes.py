@@ -84,9 +84,9 @@ _INFERENCE: tuple[tuple[str, Parse], ...] = (
 _NATIVE: tuple[tuple[str, Parse], ...] = (
     ("/anthropic/v1/messages", apply_gateway_policy(anthropic.parse_messages)),
     ("/anthropic/v1/messages/count_tokens", anthropic.count_tokens),
-    *((f"/gemini{path}", apply_gateway_policy(gemini.parse_generate)) for path in gemini.GENERATE),
-    *((f"/gemini{path}", apply_gateway_policy(gemini.parse_stream)) for path in gemini.STREAM),
-    *((f"/gemini{path}", gemini.count_tokens) for path in gemini.COUNT),
+    *((f"/gemini{path}", apply_gateway_policy(gemini.parse_generate)) for path in gemini.GENERATE_PATHS),
+    *((f"/gemini{path}", apply_gateway_policy(gemini.parse_stream)) for path in gemini.STREAM_PATHS),
+    *((f"/gemini{path}", gemini.count_tokens) for path in gemini.COUNT_PATHS),
 )
 _PUBLIC: tuple[tuple[str, str, Parse], ...] = (
     ("GET", "/.well-known/databricks-config", discovery.show_config),

@@ -16,7 +16,7 @@ from emulator.vendors.mindie.ranges import MAX_UINT64
 Fields = Mapping[str, JSON]
 
 MAX_INT64 = 2**63 - 1
-BROKEN = "Failed to parse context to json body"
+PARSE_FAILED = "Failed to parse context to json body"
 _FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Python's from 1e16
 
 
@@ -77,7 +77,7 @@ def parse_float(fields: Fields, key: str, within: Range | None = None) -> float 
         raise refusal(f"{key} must be float type.", key)
     number = value if isinstance(value, float) else _to_float(value)
     if math.isinf(number):
-        raise refusal(BROKEN, key)
+        raise refusal(PARSE_FAILED, key)
     _validate_range(number, fields, key, within)
     return number
 

@@ -29,7 +29,7 @@ from emulator.vendors.mindie.settings import BLOCK_SIZE, MindieSettings
 
 OWNER = "MindIE Server"
 VERSION = "1.0.0"
-NODE = "127.0.0.2:1026"
+NODE_ADDRESS = "127.0.0.2:1026"
 _MAX_WAIT = 600
 CACHE_BLOCKS = 1024
 

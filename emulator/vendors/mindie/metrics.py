@@ -12,7 +12,7 @@ from emulator.core.json import JSON
 from emulator.encoding.prometheus import CONTENT_TYPE, Labels, encode_page, format_histogram, format_values
 from emulator.protocols.tgi import count_calls, count_running, count_waiting, find_served
 from emulator.vendors.mindie.headers import closing_headers
-from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE, respond
+from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE_ADDRESS, respond
 from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.server_state import validate_serving
 
@@ -96,7 +96,7 @@ def handle_metrics_json(request: Request, service: MindieService) -> Response:
         "remainBlocks": CACHE_BLOCKS,
     }
     rows: list[JSON] = [
-        {"metric": [{"__name__": name, "job": "node", "instance": NODE}], "value": str(value)}
+        {"metric": [{"__name__": name, "job": "node", "instance": NODE_ADDRESS}], "value": str(value)}
         for name, value in values.items()
     ]
     return respond(request, {"resultType": "vector", "result": rows})

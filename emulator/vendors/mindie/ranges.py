@@ -8,15 +8,15 @@ from emulator.protocols.ranges import Range, above, below
 MAX_INT32 = 2147483647
 MAX_UINT64 = 2**64 - 1
 MAX_FLOAT = 3.4028234663852886e38
-LOWEST = 1e-6  # exclusive lower bound of temperature, and of top_p on the TGI-style routes
+ABOVE_ZERO = 1e-6  # exclusive lower bound of temperature, and of top_p on the TGI-style routes
 
-TEMPERATURE = Range(above(LOWEST), MAX_FLOAT, "Parameter temperature must be in (0.0,3.40282e+38], got {}.")
+TEMPERATURE = Range(above(ABOVE_ZERO), MAX_FLOAT, "Parameter temperature must be in (0.0,3.40282e+38], got {}.")
 TEMPERATURE_OR_ZERO = TEMPERATURE._replace(low=0.0)
 TOP_K = Range(1, MAX_INT32, f"Parameter top_k must be in -1 || (0,{MAX_INT32}], got {{}}")
 TOP_K_OR_ZERO = TOP_K._replace(low=0)
 TOP_P = Range(above(0.0), 1.0, "Parameter top_p must be in (0.0,1.0], got {}.")
 TOP_P_BELOW_ONE = TOP_P._replace(high=below(1.0))
-TOP_P_OF_TGI = Range(above(LOWEST), below(1.0), TOP_P.text)
+TOP_P_OF_TGI = Range(above(ABOVE_ZERO), below(1.0), TOP_P.text)
 TYPICAL_P = Range(above(0.0), 1.0, "Parameter typical_p must be in (0.0,1.0], got {}.")
 SEED = Range(1, MAX_UINT64, f"seed must be in (0, {MAX_UINT64}], got {{}}.")
 REPETITION = Range(above(0.0), MAX_FLOAT, "Parameter 'repetition_penalty' must be in (0.0, 3.40282e+38], got {}.")

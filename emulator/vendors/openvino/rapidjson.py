@@ -29,7 +29,7 @@ _WORDS: dict[str, JSON] = {"true": True, "false": False, "null": None}
 _EXACT = 0x1FFFFF_FFFFFFFF  # digits of a fraction count one by one up to this value
 _SIGNIFICANT = 17  # digits of a double
 _LONG = 300  # digits; a longer whole number may exceed doubles
-DEEPEST = 20_000
+MAX_DEPTH = 20_000
 """Nesting limit for releases without one, limited by their stack."""
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _LONG_ZEROS = b"0" * _LONG
@@ -49,7 +49,7 @@ def has_big_numbers(text: bytes) -> bool:
 
 
 def parse_json(body: bytes, limit: int = 0) -> JSON:
-    """Parse one document; ``limit``: maximum nesting, 0 for :data:`DEEPEST`.
+    """Parse one document; ``limit``: maximum nesting, 0 for :data:`MAX_DEPTH`.
 
     Raises:
         ValueError: the document is invalid; :class:`TooDeepError`: it is nested too deeply.
@@ -57,7 +57,7 @@ def parse_json(body: bytes, limit: int = 0) -> JSON:
     text = body.partition(b"\0")[0].decode("utf-8", "replace")
     if text.startswith("\ufeff"):
         raise ValueError("Error: Invalid value. Offset: 0")
-    return _Reader(limit or DEEPEST).parse(text)
+    return _Reader(limit or MAX_DEPTH).parse(text)
 
 
 class _Reader:

@@ -22,7 +22,7 @@ from emulator.encoding.prometheus import (
 )
 from emulator.protocols.tgi import count_answers, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
-from emulator.vendors.tgi.request import CHUNK
+from emulator.vendors.tgi.request import PREFILL_CHUNK
 from emulator.vendors.tgi.settings import TgiService
 
 T = TypeVar("T")
@@ -177,7 +177,7 @@ def _format_distributions(service: TgiService) -> Iterator[Iterable[str]]:
     still = [(labels, WeightedSamples([0.0] * len(samples), times)) for labels, (samples, times) in steps]
     lengths = metrics.samples("limit")
     if not settings.old:
-        lengths = [min(length, CHUNK) for length in lengths]
+        lengths = [min(length, PREFILL_CHUNK) for length in lengths]
     found: Mapping[str, tuple[Sequence[float], Sequence[tuple[Labels, Sequence[float] | WeightedSamples]]]] = {
         "tgi_request_duration": (_SECONDS, [({}, durations)]),
         "tgi_request_inference_duration": (_SECONDS, [({}, durations)]),

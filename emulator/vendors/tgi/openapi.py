@@ -12,7 +12,7 @@ from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.vendors.tgi.chat.fields import ChatBody
 from emulator.vendors.tgi.completions import CompletionBody
-from emulator.vendors.tgi.generate.fields import NEW, Parameters
+from emulator.vendors.tgi.generate.fields import NOT_IN_0_9, Parameters
 from emulator.vendors.tgi.headers import CORS, JSON_HEADERS
 from emulator.vendors.tgi.settings import TgiService
 
@@ -114,7 +114,7 @@ def _list_schemas(*, old: bool) -> Object:
     schemas: dict[str, JSON] = {
         "CompatGenerateRequest": _build_schema({**members, "stream": {"type": "boolean"}}, "inputs"),
         "ErrorResponse": _build_schema(errors, "error", "error_type"),
-        "GenerateParameters": _build_schema(_build_properties(Parameters, without=NEW if old else ())),
+        "GenerateParameters": _build_schema(_build_properties(Parameters, without=NOT_IN_0_9 if old else ())),
         "GenerateRequest": _build_schema(members, "inputs"),
     }
     if not old:

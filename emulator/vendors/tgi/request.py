@@ -1,7 +1,7 @@
 """Validate a prompt and its parameters as TGI's router does before generation, and limit the response's tokens.
 
 The parsers of all generating routes call it: ``chat/``, ``generate/``, ``completions.py``. From 2.0 on the router
-schedules a response in chunks of at most ``CHUNK`` tokens.
+schedules a response in chunks of at most ``PREFILL_CHUNK`` tokens.
 
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
@@ -17,7 +17,7 @@ from emulator.vendors.tgi.images import has_vision, take_pictures
 from emulator.vendors.tgi.sampling import build_sampling, is_sampled, validate_best_of, validate_sampling
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
-CHUNK = 1024  # tokens per scheduling step of the router
+PREFILL_CHUNK = 1024  # tokens per scheduling step of the router
 _OLD_LENGTH = 20  # default of max_new_tokens in 0.9.4
 
 
@@ -161,12 +161,12 @@ def measure_limit(
 def _measure_chunks(count: int, wanted: int | None, prompt_limit: int, total: int, truncate: int | None) -> int:
     """Return the tokens of all chunks of a response; the first one raises if it does not fit."""
     goal = max(0, total - count) if wanted is None else wanted
-    first = min(goal, CHUNK)
+    first = min(goal, PREFILL_CHUNK)
     _validate_lengths(count, first, prompt_limit, total)
     generated = first
     while generated < goal:
         length = min(count + generated, truncate or total)
-        chunk = min(total - length if wanted is None else wanted, CHUNK)
+        chunk = min(total - length if wanted is None else wanted, PREFILL_CHUNK)
         if chunk <= 0 or length + chunk > total or length > prompt_limit:
             break
         generated += chunk

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from pydantic.fields import FieldInfo
 
-from emulator.core.cost_limits import DEFAULT, CallBounds
+from emulator.core.cost_limits import DEFAULT_BOUNDS, CallBounds
 from emulator.core.errors import MAX_TEXT as ERROR_TEXT
 from emulator.encoding.lark import MAX_GRAMMAR
 from emulator.generation.tools import _MAX_MEMBERS, _MAX_NUMBERS, _MAX_TRIALS, _PROMPT
 from emulator.scenario.outcomes import _MAX_FAULTS
 from emulator.scenario.regex import MAX_PATTERN_LENGTH, MAX_STEPS
 from emulator.scenario.yaml_reader import _MAX_DEPTH
-from emulator.vendors.openvino.rapidjson import DEEPEST
+from emulator.vendors.openvino.rapidjson import MAX_DEPTH
 
 _SIZES = frozenset({"body", "decompressed", "text", "added"})
 _RESPONSES = {
@@ -58,7 +58,7 @@ scenario.
 | --- | --- | --- |
 | a JSON Schema to satisfy | 6,000 steps, 64 KiB of JSON, 96 levels; parsing a pattern counts, too | the vendor's error: no instance was found within the bound |
 | a grammar of a custom tool | {MAX_GRAMMAR:,} characters, 500 rules, each parsed a bounded number of times | the vendor's error: the grammar is not valid |
-| levels of a JSON body | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | the vendor's error for invalid or too deep JSON |
+| levels of a JSON body | some 900; OpenVINO: 100 from 2026.2 on, {MAX_DEPTH:,} before | the vendor's error for invalid or too deep JSON |
 | values of a prompt that are used as arguments of a tool | the first {_PROMPT:,} characters of the prompt, {_MAX_MEMBERS} members of an enumeration, {_MAX_NUMBERS} numbers, {_MAX_TRIALS} parameters | generated values |
 | a reply after its placeholders are filled in | 8 bytes for each of `tokens`, 2 MiB by default, and at most `text` | the vendor's internal error; the log names the rule |
 | faults of one rule | {_MAX_FAULTS} | `emulator check` and `PUT` |
@@ -124,7 +124,7 @@ def render() -> str:
 
 def _tell() -> Iterator[str]:
     for name, field in CallBounds.model_fields.items():
-        default = getattr(DEFAULT, name)
+        default = getattr(DEFAULT_BOUNDS, name)
         shown = f"{default // 1024**2} MiB" if name in _SIZES else f"{default:,}"
         yield f"| `{name}` | {shown} | {_format_description(field)} | {_RESPONSES[name]} |\n"
 

@@ -19,7 +19,7 @@ from emulator.core.json import JSON, Object, as_array
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
-from emulator.encoding.audio import RATE, TOKEN
+from emulator.encoding.audio import SAMPLE_RATE, SAMPLES_PER_TOKEN
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, last_due
 from emulator.vendors.azure.audio.container import validate_choice, validate_fields
@@ -29,7 +29,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import parse_request
-from emulator.vendors.azure.url_kind import OPENAI
+from emulator.vendors.azure.url_kind import OPENAI_KINDS
 
 _TYPES = {
     "mp3": "audio/mpeg",
@@ -62,7 +62,7 @@ class SpeechRequest(WireModel):
 
 def parse_speech(request: Request, service: AzureService) -> InferenceCall:
     """``POST /audio/speech``: a text to speak; a rule's reply is spoken in its place."""
-    parsed = parse_request(request, service, "speech", OPENAI)
+    parsed = parse_request(request, service, "speech", OPENAI_KINDS)
     profile = parsed.profile
     wire = validate_fields(SpeechRequest, parsed.body, profile)
     if isinstance(wire.voice, dict):
@@ -121,7 +121,7 @@ class SpeechCodec:
         return min(len(text) * _SECONDS_PER_CHARACTER / self.speed, _MAX_SECONDS)
 
     def _encode(self, plan: Plan) -> bytes:
-        frame = _FRAME.get(self.form, TOKEN / RATE)
+        frame = _FRAME.get(self.form, SAMPLES_PER_TOKEN / SAMPLE_RATE)
         form: AudioFormat = _ENCODINGS.get(self.form) or self.form  # type: ignore[assignment]
         return encode_silence(round(self._count_seconds(plan) / frame), form)
 
@@ -148,7 +148,7 @@ class SpeechCodec:
         for due, piece, count in self._cut(plan):
             audio: Object = {"type": "speech.audio.delta", "audio": b64encode(piece).decode()}
             yield due, encode_event(audio), count, PLAIN
-        tokens, spoken = plan.usage.prompt_tokens, round(self._count_seconds(plan) * RATE / TOKEN)
+        tokens, spoken = plan.usage.prompt_tokens, round(self._count_seconds(plan) * SAMPLE_RATE / SAMPLES_PER_TOKEN)
         usage: Object = {"input_tokens": tokens, "output_tokens": spoken, "total_tokens": tokens + spoken}
         choice = plan.choices[0]
         done = encode_event({"type": "speech.audio.done", "usage": usage})

@@ -38,7 +38,7 @@ from emulator.vendors.azure.forms import read_form, read_members
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import ParsedRequest, parse_request
-from emulator.vendors.azure.url_kind import OPENAI
+from emulator.vendors.azure.url_kind import OPENAI_KINDS
 
 _FORMATS = ("json", "text", "srt", "verbose_json", "vtt", "diarized_json")
 _TEXT_TYPE = ("Content-Type", "text/plain; charset=utf-8")
@@ -104,7 +104,7 @@ def _parse(request: Request, service: AzureService, kind: str, model: type[Trans
         forms.append(read_form(request))
         return read_members(forms[0])
 
-    parsed = parse_request(request, service, "transcription", OPENAI, kind, read=read)
+    parsed = parse_request(request, service, "transcription", OPENAI_KINDS, kind, read=read)
     profile = parsed.profile
     if kind == "translation" and not profile.traits.get("translates"):
         raise refusals.wrong_route(kind, "transcription", profile.model)

@@ -11,7 +11,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.json import Object
 from emulator.core.plan import Choice, Plan
 from emulator.core.rng import draw_hex
-from emulator.encoding.audio import ENCODERS, RATE, TOKEN
+from emulator.encoding.audio import ENCODERS, SAMPLE_RATE, SAMPLES_PER_TOKEN
 from emulator.vendors.azure.errors import refusals
 
 AudioFormat = Literal["wav", "pcm16", "mp3", "flac", "opus", "aac"]
@@ -43,11 +43,11 @@ def encode_silence(tokens: int, form: AudioFormat) -> bytes:
         return _MP3_FRAME * max(1, tokens)
     if form in ENCODERS:
         return ENCODERS[form](tokens)
-    samples = bytes(2 * TOKEN * tokens)
+    samples = bytes(2 * SAMPLES_PER_TOKEN * tokens)
     if form == "pcm16":
         return samples
     size = len(samples)
-    shape = (16, 1, 1, RATE, 2 * RATE, 2, 16)  # PCM, one channel, two bytes a sample
+    shape = (16, 1, 1, SAMPLE_RATE, 2 * SAMPLE_RATE, 2, 16)  # PCM, one channel, two bytes a sample
     return _WAV_HEAD.pack(b"RIFF", 36 + size, b"WAVE", b"fmt ", *shape, b"data", size) + samples
 
 

@@ -12,10 +12,10 @@ from emulator.vendors.azure.profile import DeploymentProfile
 
 _derive_id = prepare_key(..., "chat")
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
-UNSEEN: JSON = {"filtered": False, "detected": False}
+NOT_DETECTED: JSON = {"filtered": False, "detected": False}
 HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
-PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
-_MATERIAL: Object = {"protected_material_code": UNSEEN, "protected_material_text": UNSEEN}
+PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": NOT_DETECTED, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
+_MATERIAL: Object = {"protected_material_code": NOT_DETECTED, "protected_material_text": NOT_DETECTED}
 ANSWER_HARMS: Object = {**HARMS, **_MATERIAL}
 FOUND_HARMS: Object = {**ANSWER_HARMS, "violence": {"filtered": True, "severity": "medium"}}
 """Results for an answer that the content filter ended; which harm it reports is unverified, as for prompts."""

@@ -19,7 +19,7 @@ from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
-from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, classify_url
+from emulator.vendors.azure.url_kind import INFERENCE_KINDS, RESPONSES_KINDS, classify_url
 
 Keep = Callable[[Plan, Request], tuple[str, JSON]]
 _ECHOED: Mapping[str, JSON] = {
@@ -125,7 +125,11 @@ def delete_stored(request: Request, service: AzureService) -> Change:
 def _validate_place(request: Request, service: AzureService) -> None:
     """Raise on a deployment's own path and on Model Inference, which accept only POST."""
     url = classify_url(request)
-    if url.kind not in RESPONSES and "completion" not in request.params and url.has_route(request, INFERENCE, ()):
+    if (
+        url.kind not in RESPONSES_KINDS
+        and "completion" not in request.params
+        and url.has_route(request, INFERENCE_KINDS, ())
+    ):
         raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": "POST"})
     validate_place(request, service)
 

@@ -10,9 +10,9 @@ from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text, format_value
 from emulator.core.rng import format_uuid, prepare_key
 from emulator.vendors.azure.errors.types import (
-    BRANCHES,
     NO_SCHEMA,
     ON_YOUR_DATA,
+    UNION_BRANCHES,
     ErrorFields,
     FormattedError,
     Violation,
@@ -233,7 +233,7 @@ def _format_path(loc: Sequence[JSON]) -> str:
 
 def _is_branch(part: str) -> bool:
     """Return whether a part of ``loc`` is a union's branch or ``[key]`` of a mapping."""
-    return part in BRANCHES or "[" in part
+    return part in UNION_BRANCHES or "[" in part
 
 
 def _format_prompt(fields: ErrorFields) -> str:

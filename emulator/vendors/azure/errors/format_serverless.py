@@ -11,7 +11,7 @@ from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.protocols.anthropic.response import build_error, draw_request_id, find_error_type
 from emulator.vendors.azure.errors.format_gateways import format_foundry, format_invalid
 from emulator.vendors.azure.errors.types import (
-    BRANCHES,
+    UNION_BRANCHES,
     ErrorFields,
     FormattedError,
     format_filtered,
@@ -87,7 +87,7 @@ def _find_violation(fields: ErrorFields) -> tuple[list[str], JSON]:
     """Return path and value of the first violation; a union's branch is not part of the path."""
     violation = fields.violation
     loc = [str(part) for part in violation.loc]
-    if loc[-1] in BRANCHES:
+    if loc[-1] in UNION_BRANCHES:
         loc.pop()
     return loc, violation.value
 

@@ -36,7 +36,7 @@ ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
 }
 ON_YOUR_DATA = "on_your_data"
 """Code of errors that have the form of Azure OpenAI On Your Data."""
-BRANCHES = frozenset(
+UNION_BRANCHES = frozenset(
     {"str", "list[str]", "list[ContentPart]", "ChosenFunction"}
 )  # of unions, as ``loc`` names them; no part of a path
 

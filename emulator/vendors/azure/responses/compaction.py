@@ -20,7 +20,7 @@ from emulator.vendors.azure.responses.input import identify, list_items
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.parse import count_items
 from emulator.vendors.azure.responses.previous_response import load_previous
-from emulator.vendors.azure.url_kind import RESPONSES
+from emulator.vendors.azure.url_kind import RESPONSES_KINDS
 
 _RATIO = 8  # tokens of a conversation for each reported output token of its compaction; unverified
 
@@ -31,7 +31,7 @@ def compact(request: Request, service: AzureService) -> Response:
     Raises:
         EmulatedError: 400.
     """
-    parsed = parse_request(request, service, "chat", RESPONSES, "responses")
+    parsed = parse_request(request, service, "chat", RESPONSES_KINDS, "responses")
     given = parsed.body
     if isinstance(given, dict):
         found = OPENAI_SHAPES.find_misfit("compact", given)

@@ -23,7 +23,7 @@ from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.vector_stores.search import Hit, Source, find_hits, pick_sentence
 from emulator.vendors.azure.vector_stores.stores import Ranking, list_sources, look_up
 
-KIND = "file_search"
+TOOL_TYPE = "file_search"
 _RESULTS = "file_search_call.results"
 _MAX_PASSAGES = 3
 
@@ -55,7 +55,7 @@ class FileSearchResult:
     text: str | None = None
 
 
-NOTHING = FileSearchResult()
+NO_SEARCH = FileSearchResult()
 
 
 def search_files(wire: ResponseRequest, parsed: ParsedRequest, chat: ChatRequest) -> FileSearchResult:
@@ -67,14 +67,14 @@ def search_files(wire: ResponseRequest, parsed: ParsedRequest, chat: ChatRequest
     tools = [
         (position, validate(FileSearch, tool, ("tools", position)))
         for position, tool in enumerate(wire.tools or ())
-        if tool.get("type") == KIND
+        if tool.get("type") == TOOL_TYPE
     ]
     if not tools:
-        return NOTHING
+        return NO_SEARCH
     found = [(tool, _list_sources(tool, parsed)) for _, tool in tools]
     query = chat.prompt or ""
     if not query or chat.messages[-1].role != "user" or not _is_chosen(wire.tool_choice):
-        return NOTHING
+        return NO_SEARCH
     hits: list[Hit] = []
     for tool, sources in found:
         threshold = tool.ranking_options.score_threshold if tool.ranking_options else None
@@ -87,8 +87,8 @@ def _is_chosen(choice: str | Object | None) -> bool:
     if not isinstance(choice, dict):
         return choice != "none"
     if choice.get("type") == "allowed_tools":
-        return any(isinstance(tool, dict) and tool.get("type") == KIND for tool in as_array(choice["tools"]))
-    return choice.get("type") == KIND
+        return any(isinstance(tool, dict) and tool.get("type") == TOOL_TYPE for tool in as_array(choice["tools"]))
+    return choice.get("type") == TOOL_TYPE
 
 
 def _list_sources(tool: FileSearch, parsed: ParsedRequest) -> list[Source]:
@@ -132,5 +132,5 @@ def _build_result(hit: Hit) -> Object:
 
 def validate_choice(choice: Object, tools: Sequence[Object]) -> None:
     """Raise if ``tool_choice`` names the file search and no tool is one."""
-    if choice.get("type") == KIND and all(tool.get("type") != KIND for tool in tools):
-        raise refusals.contradicts(f"Tool choice '{KIND}' not found in 'tools' parameter.", "tool_choice")
+    if choice.get("type") == TOOL_TYPE and all(tool.get("type") != TOOL_TYPE for tool in tools):
+        raise refusals.contradicts(f"Tool choice '{TOOL_TYPE}' not found in 'tools' parameter.", "tool_choice")

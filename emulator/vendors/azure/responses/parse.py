@@ -30,7 +30,7 @@ from emulator.vendors.azure.responses.prompts import fill_prompt
 from emulator.vendors.azure.responses.render import ResponsesCodec
 from emulator.vendors.azure.responses.tools import OfferedTools, parse_offer
 from emulator.vendors.azure.sampling import limit_tokens
-from emulator.vendors.azure.url_kind import RESPONSES
+from emulator.vendors.azure.url_kind import RESPONSES_KINDS
 
 _KNOWN = frozenset(ResponseRequest.model_fields)
 _PROMPT_RESULT: Object = {"blocked": False, "source_type": "prompt", "content_filter_results": PROMPT_HARMS}
@@ -51,7 +51,7 @@ _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"
 
 def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     """Validate and parse a request, with the stored conversation that it continues."""
-    parsed = parse_request(request, service, "chat", RESPONSES, "responses")
+    parsed = parse_request(request, service, "chat", RESPONSES_KINDS, "responses")
     wire = validate(ResponseRequest, _complete_input(parsed.body))
     _validate_fields(wire, parsed)
     without_effect = validate_parameters(_name_as_chat(wire), parsed.profile, _PLACES)
@@ -95,7 +95,7 @@ def _complete_input(body: JSON) -> JSON:
 
 def count_input(request: Request, service: AzureService) -> Response:
     """``POST /responses/input_tokens``: count the tokens of a request without generating."""
-    parsed = parse_request(request, service, "chat", RESPONSES, "responses")
+    parsed = parse_request(request, service, "chat", RESPONSES_KINDS, "responses")
     fields = parsed.body if isinstance(parsed.body, dict) else {}
     given = {name: value for name, value in fields.items() if value is not None}
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)

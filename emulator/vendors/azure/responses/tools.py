@@ -14,7 +14,7 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.request import ParsedRequest
-from emulator.vendors.azure.responses.file_search import KIND, validate_choice
+from emulator.vendors.azure.responses.file_search import TOOL_TYPE, validate_choice
 from emulator.vendors.azure.responses.models import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
 
 _HOSTED = frozenset(
@@ -45,7 +45,7 @@ def parse_offer(wire: ResponseRequest, parsed: ParsedRequest) -> OfferedTools:
     profile = parsed.profile
     found = [_parse_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
     kinds = [tool["type"] for tool, own in zip(wire.tools or (), found, strict=True) if own is None]
-    hosted = next((kind for kind in kinds if kind != KIND), None)
+    hosted = next((kind for kind in kinds if kind != TOOL_TYPE), None)
     if hosted is not None and parsed.settings.hosted_tools == "refuse":
         raise refusals.contradicts(f"Hosted tool '{hosted}' is not supported with {profile.model}.", "tools")
     tools = tuple([tool for tool in found if tool is not None])

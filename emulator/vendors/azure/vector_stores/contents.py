@@ -22,7 +22,7 @@ _READ = frozenset(
         "c", "cpp", "cs", "css", "go", "html", "java", "js", "json", "md", "php", "py", "rb", "sh", "tex", "ts", "txt",
     }
 )  # fmt: skip
-AUTO: Object = {"type": "static", "static": {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}}
+AUTO_CHUNKING: Object = {"type": "static", "static": {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}}
 
 
 def name_declared(store: str, filename: str) -> str:
@@ -87,7 +87,7 @@ def build_source(name: str, attached: Object, request: Request, service: AzureSe
         if find_error(filename, content, service.settings) is not None:
             return None
         text = read_text(filename, content, service.settings)
-    static = as_object(as_object(attached["chunking"]).get("static", AUTO["static"]))
+    static = as_object(as_object(attached["chunking"]).get("static", AUTO_CHUNKING["static"]))
     return Source(
         file=name,
         filename=filename,
@@ -107,7 +107,7 @@ def list_declared_files(store: str, service: AzureService) -> Object:
             "filename": filename,
             "text": text,
             "attributes": dict(settings.file_attributes.get(filename, {})),
-            "chunking": AUTO,
+            "chunking": AUTO_CHUNKING,
             "batch": None,
             "cancelled": False,
         }

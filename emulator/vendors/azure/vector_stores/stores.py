@@ -27,7 +27,7 @@ from emulator.vendors.azure.members import build_refusal
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
-from emulator.vendors.azure.vector_stores.contents import AUTO, build_source, find_error, list_declared_files
+from emulator.vendors.azure.vector_stores.contents import AUTO_CHUNKING, build_source, find_error, list_declared_files
 from emulator.vendors.azure.vector_stores.search import Hit, Source, find_hits
 
 MAX_STORES = 100  # of a session
@@ -244,7 +244,7 @@ def read_chunking(given: Chunking | None) -> Object:
         EmulatedError: the overlap exceeds half of a chunk.
     """
     if given is None or given.static is None:
-        return AUTO
+        return AUTO_CHUNKING
     size, overlap = given.static.max_chunk_size_tokens, given.static.chunk_overlap_tokens
     if overlap > size // 2:
         text = "Invalid 'chunking_strategy.static.chunk_overlap_tokens': must not exceed half of max_chunk_size_tokens."

@@ -23,7 +23,7 @@ from emulator.vendors.databricks.profile import DatabricksService
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-OBJECTS = "/serving-endpoints/"  # prefix of an endpoint's object path; its id follows
+OBJECT_PREFIX = "/serving-endpoints/"  # prefix of an endpoint's object path; its id follows
 _TOKENS = "/oidc/v1/token"  # the only path that a refresh token grants
 _REFRESH_LIFETIME = 30 * 86_400  # lifetime of a refresh token (unverified)
 # Scopes other than ``all-apis``, with the path prefixes that each grants. Scopes of other services grant none.
@@ -133,8 +133,8 @@ def validate_direct(request: Request, endpoint_id: str) -> None:
     grant = parse_grant(bearer_token(request) or "")
     if grant is None:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, "Route-optimized endpoints accept OAuth tokens only.")
-    if grant.path and grant.path != f"{OBJECTS}{endpoint_id}":
-        raise EmulatedError(ErrorKind.FORBIDDEN, f"Provided OAuth token is not for '{OBJECTS}{endpoint_id}'")
+    if grant.path and grant.path != f"{OBJECT_PREFIX}{endpoint_id}":
+        raise EmulatedError(ErrorKind.FORBIDDEN, f"Provided OAuth token is not for '{OBJECT_PREFIX}{endpoint_id}'")
 
 
 def show_tenant(request: Request, service: DatabricksService) -> Response:

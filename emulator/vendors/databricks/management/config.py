@@ -17,7 +17,7 @@ from emulator.vendors.databricks.management.lookup import error_missing
 from emulator.vendors.databricks.management.shapes import build_foundation
 from emulator.vendors.databricks.management.stored_endpoint import find_foundation, list_nearest
 
-CHUNK = 980  # throughput of an older model is provisioned in multiples of these tokens per second
+THROUGHPUT_CHUNK = 980  # throughput of an older model is provisioned in multiples of these tokens per second
 _MAX_ENTITIES = 15
 _MAX_VARIABLES, _MAX_CONCURRENCY = 50, 1024  # of an entity; docs.databricks.com, "Model Serving limits and regions"
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?", re.ASCII)
@@ -200,8 +200,10 @@ def _validate_throughput(entity: Mapping[str, JSON], model: str) -> None:
     if sized_family(model) is None or _is_base_model(model):
         raise invalid(f"Served entity {model} is not eligible for Provisioned Throughput.", "served_entities")
     for bound in given:
-        if not isinstance(bound, int) or bound < 0 or bound % CHUNK:
-            raise invalid(f"Provisioned throughput must be a multiple of {CHUNK}, got {bound}.", "served_entities")
+        if not isinstance(bound, int) or bound < 0 or bound % THROUGHPUT_CHUNK:
+            raise invalid(
+                f"Provisioned throughput must be a multiple of {THROUGHPUT_CHUNK}, got {bound}.", "served_entities"
+            )
     if [*sorted(as_integer(bound) for bound in given)] != given:
         raise invalid("min_provisioned_throughput cannot exceed max_provisioned_throughput.", "served_entities")
 

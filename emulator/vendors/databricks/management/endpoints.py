@@ -13,7 +13,7 @@ from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.core.units import date_of
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_json
-from emulator.vendors.databricks.management.config import CHUNK, sized_family
+from emulator.vendors.databricks.management.config import THROUGHPUT_CHUNK, sized_family
 from emulator.vendors.databricks.management.lookup import error_missing, find_managed, list_visible
 from emulator.vendors.databricks.management.shapes import build_endpoint, load_stored
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
@@ -123,5 +123,5 @@ def show_optimization(request: Request, service: DatabricksService) -> Response:
     family = sized_family(request.params["model"])
     body: Object = {"optimizable": family is not None}
     if family is not None:
-        body |= {"model_type": family, "throughput_chunk_size": CHUNK}
+        body |= {"model_type": family, "throughput_chunk_size": THROUGHPUT_CHUNK}
     return answer_json(body, request, service.settings)

@@ -173,7 +173,7 @@ def parse_stream(request: Request, service: DatabricksService) -> InferenceCall:
 
 
 _MODELS = ("/v1/models/{name}", "/v1beta/models/{name}")
-GENERATE = tuple(f"{model}:generateContent" for model in _MODELS)
+GENERATE_PATHS = tuple(f"{model}:generateContent" for model in _MODELS)
 """Paths below the clients' base address."""
-STREAM = tuple(f"{model}:streamGenerateContent" for model in _MODELS)
-COUNT = tuple(f"{model}:countTokens" for model in _MODELS)
+STREAM_PATHS = tuple(f"{model}:streamGenerateContent" for model in _MODELS)
+COUNT_PATHS = tuple(f"{model}:countTokens" for model in _MODELS)

@@ -16,7 +16,7 @@ from emulator.protocols.openai.messages import parse_tool
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.request import ParsedRequest
 
-CALLS = ("custom_tool_call", "custom_tool_call_output")
+CUSTOM_ITEMS = ("custom_tool_call", "custom_tool_call_output")
 
 
 def is_custom(parsed: ParsedRequest, tool: JSON) -> bool:

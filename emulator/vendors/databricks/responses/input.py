@@ -21,7 +21,7 @@ from emulator.vendors.databricks.decoder import (
     fits,
 )
 from emulator.vendors.databricks.request import ParsedRequest
-from emulator.vendors.databricks.responses.custom_tools import CALLS, parse_custom_item
+from emulator.vendors.databricks.responses.custom_tools import CUSTOM_ITEMS, parse_custom_item
 
 _MAX_ID = 64
 _ROLES = ("user", "assistant", "system", "developer")
@@ -73,7 +73,7 @@ def _parse_item(parsed: ParsedRequest, item: JSON, where: str) -> list[Message]:
         return _parse_message(parsed, item, where)
     if kind in ("function_call", "function_call_output"):
         return [_parse_call(parsed, item, kind, where)]
-    if kind in CALLS and parsed.settings.responses_tool_types == "known":
+    if kind in CUSTOM_ITEMS and parsed.settings.responses_tool_types == "known":
         return [parse_custom_item(item, kind, where)]
     if kind in _IGNORED and parsed.settings.responses_tool_types == "known":
         return []

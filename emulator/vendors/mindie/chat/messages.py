@@ -13,7 +13,7 @@ from emulator.protocols.openai.messages import ToolChoice, parse_message, parse_
 from emulator.vendors.mindie.decoder import Fields, count_units, format_value, refusal
 from emulator.vendors.mindie.generate.inputs import count_encoded, fetch_media, has_media, lacks_text, validate_elements
 
-GROWTH = 8  # longest re-encoding of a JSON number, in characters per character of the body
+MAX_JSON_GROWTH = 8  # longest re-encoding of a JSON number, in characters per character of the body
 _ABNORMAL = "Check open ai req parameter error"
 _FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_\u4e00-\u9fa5-]{1,64}")
 _BAD_NAME = (
@@ -56,7 +56,7 @@ def parse_messages(messages: JSON, limit: int, body_size: int, *, tools: bool) -
         raise refusal(f"Request param messages {'is ' if tools else ''}not arr or arr is empty", "messages")
     for message in messages:
         _validate_message(message, tools=tools)
-    if body_size * GROWTH > limit:
+    if body_size * MAX_JSON_GROWTH > limit:
         _validate_length(messages, limit, "]" if tools else "")
     _fetch_media(messages)
     return tuple([parse_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])

@@ -11,7 +11,7 @@ from emulator.core.requests import ChatRequest, Message
 from emulator.core.vendor import AnyService, InferenceCall
 from emulator.protocols.openai.options import RememberedOptions, recall_chat, remember_chat
 from emulator.vendors.mindie.chat.fields import validate_template
-from emulator.vendors.mindie.chat.messages import GROWTH, Tools, join_parts, parse_messages, parse_tools
+from emulator.vendors.mindie.chat.messages import MAX_JSON_GROWTH, Tools, join_parts, parse_messages, parse_tools
 from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import ParsedRequest, measure_lengths, parse_body, parse_request, validate_headers
@@ -56,7 +56,7 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     settings = service.settings
     if settings.coordinator or settings.infer_mode == "dmi":  # their requests depend on headers
         return _parse_whole(request, service)[0]
-    call = recall_chat(request, service, limit=min(INLINE_BYTES, settings.max_input_chars // GROWTH))
+    call = recall_chat(request, service, limit=min(INLINE_BYTES, settings.max_input_chars // MAX_JSON_GROWTH))
     if call is None:
         call, codec, asked = _parse_whole(request, service)
         remember_chat(request, service, partial(_MindieOptions, call, codec, asked))

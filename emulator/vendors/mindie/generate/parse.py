@@ -10,7 +10,7 @@ from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall, Tokenizer
 from emulator.protocols.tgi import find_served, find_served_deployment, join_prompt, split_prompt
-from emulator.vendors.mindie.decoder import BROKEN, Fields, parse_object, refusal
+from emulator.vendors.mindie.decoder import PARSE_FAILED, Fields, parse_object, refusal
 from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, build_sampling, parse_parameters
 from emulator.vendors.mindie.generate.inputs import Inputs, parse_inputs
 from emulator.vendors.mindie.generate.render import GenerateCodec
@@ -29,7 +29,7 @@ from emulator.vendors.mindie.settings import MindieSettings
 
 MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
 _TOO_LONG = "Inputs length must be in (0, {most}], but got {length}"
-MISSING = "Request should contain 'inputs' and the type should be string."
+MISSING_INPUTS = "Request should contain 'inputs' and the type should be string."
 
 # Source: MindIE documentation, "text/stream inference", the samples of both modes.
 _SAMPLE_PROMPT = "My name is Olivier and I"
@@ -46,7 +46,7 @@ _SAMPLE_TOKENS = 20
 def parse_root(request: Request, service: MindieService) -> InferenceCall:
     """Parse ``POST /``; the body alone decides whether the response streams."""
     validate_headers(request, service)
-    fields = parse_body(request, service.settings, BROKEN)
+    fields = parse_body(request, service.settings, PARSE_FAILED)
     stream = fields.get("stream")
     if stream is not None and not isinstance(stream, bool):
         raise refusal("Stream must be boolean type.", "stream")
@@ -79,7 +79,7 @@ def parse_tgi(request: Request, service: MindieService, fields: Fields, *, strea
 def _parse_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
     value = fields.get("inputs")
     if value is None:
-        raise refusal(MISSING, "inputs")
+        raise refusal(MISSING_INPUTS, "inputs")
     return parse_inputs(value, settings.max_input_chars, _TOO_LONG)
 
 

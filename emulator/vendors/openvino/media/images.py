@@ -19,7 +19,7 @@ from emulator.encoding.multipart import Form
 from emulator.vendors.openvino.chat.media import is_picture
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.image_files import draw_png
-from emulator.vendors.openvino.media.options import TEXTS, Options, parse_options, take_member, take_text
+from emulator.vendors.openvino.media.options import TEXT_OPTIONS, Options, parse_options, take_member, take_text
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import ParsedRequest
 
@@ -37,7 +37,7 @@ _KNOWN = frozenset(
             "num_inference_steps",
             "rng_seed",
         ),
-        *("strength", "guidance_scale", "max_sequence_length", "model", *TEXTS),
+        *("strength", "guidance_scale", "max_sequence_length", "model", *TEXT_OPTIONS),
     )
 )
 _MAX_PIXELS = 4096 * 4096  # the engine fails beyond

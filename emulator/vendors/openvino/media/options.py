@@ -16,7 +16,7 @@ from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.release import Release
 
-TEXTS = ("prompt_2", "prompt_3", "negative_prompt", "negative_prompt_2", "negative_prompt_3")
+TEXT_OPTIONS = ("prompt_2", "prompt_3", "negative_prompt", "negative_prompt_2", "negative_prompt_3")
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
@@ -46,7 +46,7 @@ def parse_options(release: Release, take: Take) -> Options:
     """Parse the options of both endpoints; ``take`` returns a member as a kind of value, or raises."""
     options = Options(release)
     _parse_size(options, take("size", "string"))
-    for name in TEXTS:
+    for name in TEXT_OPTIONS:
         options.insert(name, take(name, "string"))
     if release.since(2025, 3):
         form = take("response_format", "string")

@@ -67,9 +67,9 @@ _PARAMETERS: Sequence[Field] = (
     Field("grammar", serde.option(grammar_type)),
     Field("adapter_id", serde.option(serde.string)),
 )
-NEW = ("frequency_penalty", "top_n_tokens", "grammar", "adapter_id")  # fields added after 0.9.4
+NOT_IN_0_9 = ("frequency_penalty", "top_n_tokens", "grammar", "adapter_id")  # fields added after 0.9.4
 _OLD_PARAMETERS = tuple(
-    Field(f.name, serde.u32) if f.name == "max_new_tokens" else f for f in _PARAMETERS if f.name not in NEW
+    Field(f.name, serde.u32) if f.name == "max_new_tokens" else f for f in _PARAMETERS if f.name not in NOT_IN_0_9
 )
 
 
