@@ -63,7 +63,7 @@ class AzureSettings(VendorSettings):
 
     profile: Profile = Field(
         default="seed",
-        description="What the bare root speaks. seed: the documented API; maas: serverless endpoint; managed: managed "
+        description="What the root serves. seed: the documented API; maas: serverless endpoint; managed: managed "
         "online endpoint; foundry: Azure AI Foundry resource; aoai: Azure OpenAI deployment. Paths under /openai/ "
         "speak Azure OpenAI whatever it is.",
     )

@@ -47,7 +47,7 @@ class DatabricksSettings(VendorSettings):
     """
 
     profile: Literal["real", "seed", "seed-S0"] = Field(
-        default="real", description="which source wins where documentation and service differ"
+        default="real", description="real: as the service; seed, seed-S0: as the documentation, where the two differ"
     )
     stream_default: bool = Field(default=False, description="chat and completions stream when `stream` is left out")
     chat_object: Literal["chat.completion", "chat.completions"] = Field(
@@ -56,9 +56,13 @@ class DatabricksSettings(VendorSettings):
     stream_usage: StreamUsage = Field(
         default="model", description="`usage` in stream chunks; `model`: as each endpoint's `usage_style` says"
     )
-    max_properties: int = Field(default=15, ge=1, description="most keys of a function's `parameters.properties`")
+    max_properties: int = Field(
+        default=15, ge=1, description="maximum number of keys of a function's `parameters.properties`"
+    )
     max_schema_keys: int | None = Field(
-        default=None, ge=1, description="most keys in a function's whole schema; none: no bound beside `max_properties`"
+        default=None,
+        ge=1,
+        description="maximum number of keys in a function's whole schema; none: no bound beside `max_properties`",
     )
     top_p_zero: bool = Field(default=False, description="`top_p` may be 0")
     require_description: bool = Field(default=False, description="a function needs a `description`")
@@ -101,18 +105,24 @@ class DatabricksSettings(VendorSettings):
         description="unknown request fields: refused by Databricks-hosted open models, everywhere, nowhere",
     )
     strict_schemas: bool = Field(default=True, description="a `strict` schema may use only the supported keywords")
-    max_tools: int = Field(default=32, ge=1, description="most functions of a request")
-    max_format_keys: int = Field(default=64, ge=1, description="most keys in the schema of a structured output")
-    pay_per_token_n: bool = Field(default=True, description="several answers (`n`) to a chat also pay-per-token")
-    max_n: int = Field(default=128, ge=1, description="most answers of a request")
-    max_prompts: int = Field(default=16, ge=1, description="most prompts of a completions request")
-    max_streamed_prompts: int = Field(default=1, ge=1, description="the same, streamed")
-    max_inputs: int = Field(default=150, ge=1, description="most inputs of an embeddings request")
+    max_tools: int = Field(default=32, ge=1, description="maximum number of functions of a request")
+    max_format_keys: int = Field(
+        default=64, ge=1, description="maximum number of keys in the schema of a structured output"
+    )
+    pay_per_token_n: bool = Field(
+        default=True, description="pay-per-token endpoints also give several answers (`n`) to a chat"
+    )
+    max_n: int = Field(default=128, ge=1, description="maximum number of answers of a request")
+    max_prompts: int = Field(default=16, ge=1, description="maximum number of prompts of a completions request")
+    max_streamed_prompts: int = Field(
+        default=1, ge=1, description="maximum number of prompts of a streamed completions request"
+    )
+    max_inputs: int = Field(default=150, ge=1, description="maximum number of inputs of an embeddings request")
     embeddings_overflow: Literal["cut", "refuse"] = Field(
-        default="cut", description="an input longer than the model reads"
+        default="cut", description="what happens to an input that is longer than the model's context"
     )
     json_word: Literal["gpt", "all", "off"] = Field(
-        default="gpt", description="who wants the word JSON in a JSON-mode chat"
+        default="gpt", description="which models refuse a JSON-mode chat without the word JSON"
     )
     one_tool_result: bool = Field(default=True, description="open models accept no second tool result in a row")
     alternate_roles: bool = Field(default=False, description="chat roles must alternate and end with `user`")
@@ -137,23 +147,27 @@ class DatabricksSettings(VendorSettings):
         default="openai", description="a failure inside a stream: an `error` object, or `error_code` and `message`"
     )
     payload_limit_bytes: int = Field(
-        default=4 * 1024**2, ge=1, description="of a request; custom models take four times it"
+        default=4 * 1024**2, ge=1, description="maximum size of a request; four times as much for custom models"
     )
     cold_start_s: float = Field(
         default=0, ge=0, description="seconds until a new or changed endpoint serves; none where waits cost nothing"
     )
     scale_to_zero_after_s: float = Field(
-        default=1800, ge=0, description="seconds after which an endpoint sleeps that nobody asks, if it may"
+        default=1800,
+        ge=0,
+        description="seconds without requests after which an endpoint sleeps, if it may scale to zero",
     )
     wake_s: float = Field(
-        default=15, ge=0, description="seconds by which the first answer of a sleeping endpoint is late"
+        default=15, ge=0, description="seconds that a sleeping endpoint takes to wake up for its next request"
     )
     failing_models: tuple[str, ...] = Field(
         default=(), description="entities whose deployment fails: `entity_name` as the management API gets it"
     )
-    token_lifetime_s: int = Field(default=3600, ge=1, description="seconds for which an OAuth token is good")
-    workspace_id: HeaderValue = Field(default="1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
-    cloud: Literal["AWS", "Azure", "GCP"] = Field(default="AWS", description="in discovery")
+    token_lifetime_s: int = Field(default=3600, ge=1, description="seconds for which an OAuth token is valid")
+    workspace_id: HeaderValue = Field(
+        default="1234567890123456", description="the workspace id in discovery and `X-Databricks-Org-Id`"
+    )
+    cloud: Literal["AWS", "Azure", "GCP"] = Field(default="AWS", description="the cloud in discovery")
 
     @model_validator(mode="before")
     @classmethod

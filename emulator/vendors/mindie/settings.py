@@ -39,18 +39,24 @@ class MindieSettings(VendorSettings):
         default="class",
         description="class: {error, error_type}; bare: {error}; typed: {type, error}; tgi: TGI's error types",
     )
-    coordinator: bool = Field(default=False, description="a Coordinator stands in front and words its own refusals")
+    coordinator: bool = Field(
+        default=False, description="a Coordinator in front of the server refuses some requests in its own words"
+    )
     model_name: str = Field(default="llama_65b", description="name of the served model (modelName)")
     max_seq_len: int = Field(default=2560, ge=2, description="tokens of prompt and answer together (maxSeqLen)")
-    max_input_token_len: int = Field(default=2048, ge=1, description="most tokens of a prompt (maxInputTokenLen)")
-    max_iter_times: int = Field(default=512, ge=1, description="most tokens of an answer (maxIterTimes)")
+    max_input_token_len: int = Field(
+        default=2048, ge=1, description="maximum number of tokens of a prompt (maxInputTokenLen)"
+    )
+    max_iter_times: int = Field(default=512, ge=1, description="maximum number of tokens of an answer (maxIterTimes)")
     max_position_embeddings: int | None = Field(
-        default=None, ge=2, description="the weights' own bound on prompt and answer"
+        default=None, ge=2, description="maximum number of tokens of prompt and answer that the model itself allows"
     )
     truncation: Literal[-1, 0, 1] | bool = Field(
         default=0, description="a prompt that is too long: 0 refuse, -1 or true cut on the right, 1 cut on the left"
     )
-    max_input_chars: int = Field(default=4194304, ge=1, description="most characters of inputs, in UTF-16 code units")
+    max_input_chars: int = Field(
+        default=4194304, ge=1, description="maximum number of characters of inputs, in UTF-16 code units"
+    )
     max_json_depth: int = Field(default=10, ge=10, le=100, description="nesting of a request body (maxJsonDepth)")
     max_request_length: int = Field(
         default=40, ge=1, le=100, description="megabytes of a request body (maxRequestLength)"
@@ -75,12 +81,12 @@ class MindieSettings(VendorSettings):
     )
     max_prefill_tokens: int = Field(default=8192, ge=1, description="tokens prefilled together (maxPrefillTokens)")
     max_loras: int = Field(default=4, ge=0, description="adapters that may be loaded at once (maxLoras)")
-    max_n: int = Field(default=128, ge=1, description="most answers to one request (maxN)")
+    max_n: int = Field(default=128, ge=1, description="maximum number of answers to one request (maxN)")
     prefix_cache: bool = Field(
         default=False, description="usage counts the blocks of a prompt that the same request brought before"
     )
     pd_mode: bool = Field(
-        default=False, description="prefill and decode are apart: no stop, no adapter_id, one token more"
+        default=False, description="prefill and decode run on separate servers: no stop, no adapter_id, one token more"
     )
     infer_mode: Literal["standard", "dmi"] = Field(
         default="standard", description="dmi: a node behind a Coordinator, which asks for its headers (inferMode)"

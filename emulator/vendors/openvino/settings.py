@@ -35,7 +35,7 @@ class OpenVinoSettings(VendorSettings):
     """The section ``vendors.openvino`` of a scenario."""
 
     profile: Profile = Field(
-        default="2025.0", description="Release to stand in for; seed is 2025.0 and latest is 2026.3."
+        default="2025.0", description="The release that is emulated; seed is 2025.0 and latest is 2026.3."
     )
 
     v1_alias: bool | None = Field(default=None, description="Generative paths are also served under /v1/.")
@@ -52,7 +52,9 @@ class OpenVinoSettings(VendorSettings):
     tf_serving: bool | None = Field(
         default=None, description="GET /v1/models/{name} gives the TensorFlow Serving status."
     )
-    nesting_limit: int | None = Field(default=None, ge=0, description="Most levels of JSON nesting; 0: any number.")
+    nesting_limit: int | None = Field(
+        default=None, ge=0, description="Maximum number of levels of JSON nesting; 0: any number."
+    )
     stream_error_status: int | None = Field(
         default=None, ge=200, le=599, description="HTTP status of an error found once a stream was asked for."
     )
@@ -61,15 +63,17 @@ class OpenVinoSettings(VendorSettings):
     )
     unary_usage: bool | None = Field(default=None, description="An answer in one piece carries usage.")
     length_reason: bool | None = Field(default=None, description="The finish reason length is used.")
-    stop_limit: int | None = Field(default=None, ge=0, description="Most strings in stop; 0: any number.")
+    stop_limit: int | None = Field(default=None, ge=0, description="Maximum number of strings in stop; 0: any number.")
     max_tokens_limit: int | None = Field(default=None, ge=0, description="max_tokens must be below it; 0: no limit.")
     max_tokens_limit_is_default: bool | None = Field(
         default=None, description="The limit is also the default of max_tokens."
     )
     ignore_eos_limit: int | None = Field(
-        default=None, ge=0, description="Most max_tokens with ignore_eos, and its default then; 0: no limit."
+        default=None, ge=0, description="Maximum of max_tokens with ignore_eos, and its default then; 0: no limit."
     )
-    integer_floats: bool | None = Field(default=None, description="A whole number will do where a float is expected.")
+    integer_floats: bool | None = Field(
+        default=None, description="A whole number is accepted where a float is expected."
+    )
     null_is_absent: bool | None = Field(default=None, description="A field that is null counts as left out.")
     temperature: float | None = Field(default=None, description="Default temperature.")
     max_completion_tokens: bool | None = Field(default=None, description="max_completion_tokens is read.")
@@ -128,7 +132,7 @@ class OpenVinoSettings(VendorSettings):
 
     node_name: str | None = Field(default=None, description="Name of the graph's node, as error texts show it.")
     best_of_limit: int = Field(default=20, ge=1, description="best_of must be below it.")
-    max_allowed_chunks: int = Field(default=10000, ge=1, description="Most documents of a rerank request.")
+    max_allowed_chunks: int = Field(default=10000, ge=1, description="Maximum number of documents of a rerank request.")
     metrics_enable: bool = Field(default=False, description="GET /metrics is served.")
     unauthorized_status: int = Field(default=500, ge=400, le=599, description="HTTP status for a wrong API key.")
     allow_credentials: bool = Field(default=False, description="Send Access-Control-Allow-Credentials: true.")
@@ -138,7 +142,7 @@ class OpenVinoSettings(VendorSettings):
     allowed_media_domains: tuple[str, ...] = Field(default=(), description="Hosts that pictures may come from.")
     allowed_local_media_path: str | None = Field(default=None, description="Folder that pictures may come from.")
     verbose_response: bool = Field(default=False, description="2026.3: add __verbose to answers in one piece.")
-    config_reload: Reload = Field(default="not_needed", description="What POST /v1/config/reload comes to.")
+    config_reload: Reload = Field(default="not_needed", description="The result of POST /v1/config/reload.")
     server_version: str | None = Field(default=None, description="Version in GET /v2.")
 
     @field_validator("profile", mode="before")

@@ -50,15 +50,19 @@ class TgiSettings(VendorSettings):
     max_concurrent_requests: int = Field(
         default=128, ge=1, description="requests taken at once; more are refused: Model is overloaded"
     )
-    max_best_of: int = Field(default=2, ge=1, description="largest best_of")
-    max_stop_sequences: int = Field(default=4, ge=0, description="most stop strings")
-    max_top_n_tokens: int = Field(default=5, ge=0, description="largest top_n_tokens")
-    max_input_tokens: int = Field(default=4095, ge=1, description="most tokens of a prompt")
-    max_total_tokens: int = Field(default=4096, ge=2, description="most tokens of prompt and answer together")
-    max_client_batch_size: int = Field(default=4, ge=1, description="most prompts of one completions request")
+    max_best_of: int = Field(default=2, ge=1, description="maximum of best_of")
+    max_stop_sequences: int = Field(default=4, ge=0, description="maximum number of stop strings")
+    max_top_n_tokens: int = Field(default=5, ge=0, description="maximum of top_n_tokens")
+    max_input_tokens: int = Field(default=4095, ge=1, description="maximum number of tokens of a prompt")
+    max_total_tokens: int = Field(
+        default=4096, ge=2, description="maximum number of tokens of prompt and answer together"
+    )
+    max_client_batch_size: int = Field(
+        default=4, ge=1, description="maximum number of prompts of one completions request"
+    )
     validation_workers: int = Field(default=2, ge=1, description="tokenizer workers, in /info")
     enable_prefill_logprobs: bool = Field(default=False, description="decoder_input_details fills the prefill list")
-    disable_grammar_support: bool = Field(default=False, description="a grammar is refused")
+    disable_grammar_support: bool = Field(default=False, description="grammars are refused")
 
     @model_validator(mode="before")
     @classmethod
