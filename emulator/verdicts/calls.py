@@ -12,7 +12,7 @@ from functools import cached_property
 
 from emulator.core.json import JSON
 
-_BREAKING = frozenset({"disconnect", "drop", "empty_body", "garbage", "hang", "late_error", "truncate"})
+_BREAKING = frozenset({"disconnect", "empty_body", "garbage", "hang", "late_error", "truncate"})
 _SHORTENING = frozenset({"late_error", "truncate"})  # of streams that end as HTTP has it
 _SLACK = 0.005  # seconds; the end of an answer is noted just before its last byte is written
 _UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed

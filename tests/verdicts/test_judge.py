@@ -29,6 +29,7 @@ def call(
     whole: bool = True,
     client_left: bool = False,
     has_ended: bool = True,
+    faults: Sequence[str] = (),
     delivered: int = 0,
     bytes_out: int = 0,
     connection: int = 0,
@@ -39,8 +40,8 @@ def call(
     )
     return Call(
         id=f"{key}@{start}", number=int(start * 10) + 1, key=key, start=start, end=start + took, status=status,
-        error=error, stream=stream, whole=whole, client_left=client_left, has_ended=has_ended, delivered=delivered,
-        bytes_out=bytes_out, connection=connection, cost=cost, read=lambda: content,
+        error=error, stream=stream, whole=whole, client_left=client_left, has_ended=has_ended, faults=faults,
+        delivered=delivered, bytes_out=bytes_out, connection=connection, cost=cost, read=lambda: content,
     )  # fmt: skip
 
 
@@ -149,6 +150,8 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         (GONE, [call(stream=True, error="overloaded", bytes_out=70), call(1)], ROBUST, None),
         (GONE, [call(stream=True, error="overloaded", bytes_out=90, delivered=2), call(1)], ROBUST, False),
         (GONE, [call(whole=False), call(1)], ROBUST, None),
+        (GONE, [call(stream=True, faults=["garbage"], bytes_out=90), call(1)], ROBUST, False),
+        (GONE, [call(stream=True, faults=["drop"], bytes_out=90), call(1)], ROBUST, None),
         ("deadline", [call(took=61)], ROBUST, False),
         ("deadline", [call(took=3, whole=False, has_ended=False)], Expectations(deadline=2), False),
         ("deadline", [call(took=59)], ROBUST, True),
