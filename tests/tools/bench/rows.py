@@ -27,7 +27,7 @@ rules:
 _QUOTA = """version: 1
 name: quota
 limits:
-  - {per: principal, unit: requests, amount: 100000000, window: 60s}
+  - {per: principal, unit: requests, amount: 100000000, window: 60s}  # emulator: ignore EM018
 """
 _REAL = f"""version: 1
 name: real vocabulary
