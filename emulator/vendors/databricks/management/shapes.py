@@ -6,6 +6,7 @@ of databricks-cli.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from emulator.core.http import Request
@@ -23,6 +24,7 @@ from emulator.vendors.databricks.profile import DatabricksService, DeploymentPro
 _CREATOR = "user@example.com"
 _SUMMARY = ("name", "entity_name", "entity_version", "external_model", "type", "foundation_model")
 _LIST_FIELDS = ("description", "tags", "ai_gateway", "budget_policy_id", "telemetry_config")
+_VERSION = re.compile(r"(?<=\d) (?=\d( |$))|(?<=\b0) (?=\d)")  # between the numbers of a version
 _DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supported-models.html"
 
 
@@ -214,10 +216,12 @@ def _build_foundation(profile: DeploymentProfile, entity: str) -> JSON:
 
 
 def _format_title(name: str) -> str:
-    return name.removeprefix("databricks-").replace("-", " ").title()
+    """Return a model's title: words, with the dot of its version, as in "Meta Llama 3.3 70B Instruct"."""
+    return _VERSION.sub(".", name.removeprefix("databricks-").replace("-", " ").title())
 
 
 def _list_api_types(profile: DeploymentProfile) -> list[str]:
+    """Return the APIs that answer for an endpoint; models of the Responses API alone have no chat."""
     task = profile.deployment.task
     if task != "chat":
         return [f"mlflow/v1/{task}"]
@@ -226,7 +230,8 @@ def _list_api_types(profile: DeploymentProfile) -> list[str]:
         "gpt": ["openai/v1/responses", "codex/v1/responses"],
         "gemini": ["gemini/v1/generateContent"],
     }
-    return ["mlflow/v1/chat/completions", *own.get(profile.family, [])]
+    chat = ["mlflow/v1/chat/completions"] if profile.chats else []
+    return [*chat, *own.get(profile.family, [])]
 
 
 def _build_capabilities(profile: DeploymentProfile) -> JSON:

@@ -49,6 +49,27 @@ def test_list_and_get_agree() -> None:
     assert {e["task"] for e in endpoints.values()} >= {"llm/v1/chat", "llm/v1/completions", "llm/v1/embeddings"}
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "apis"),
+    [
+        (LLAMA, "Meta Llama 3.3 70B Instruct", ["mlflow/v1/chat/completions"]),
+        ("databricks-gemma-3-12b", "Gemma 3 12B", ["mlflow/v1/chat/completions"]),
+        ("databricks-qwen3-embedding-0-6b", "Qwen3 Embedding 0.6B", ["mlflow/v1/embeddings"]),
+        (
+            "databricks-claude-sonnet-4-5",
+            "Claude Sonnet 4.5",
+            ["mlflow/v1/chat/completions", "anthropic/v1/messages", "cursor/v1/chat/completions"],
+        ),
+        ("databricks-gpt-5-3-codex", "Gpt 5.3 Codex", ["openai/v1/responses", "codex/v1/responses"]),
+    ],
+)
+def test_foundation_models_are_described(name: str, title: str, apis: list[str]) -> None:
+    """The title of Llama 3.3 is from a public capture of a listing; an API is listed if it answers."""
+    (entity,) = send(f"/api/2.0/serving-endpoints/{name}").body["config"]["served_entities"]
+    assert entity["foundation_model"]["display_name"] == title
+    assert entity["foundation_model"]["api_types"] == apis
+
+
 @pytest.mark.covers("databricks/shapes of an endpoint", "config", "config summary")
 @pytest.mark.parametrize(
     ("deployment", "shape"),
