@@ -380,7 +380,8 @@ class Vendor(Generic[S, H]):
         render_error: renders every refusal, the vendor's own and injected ones; total over ``ErrorKind``.
             An unknown path is ``NOT_FOUND`` with ``details["path"]``; a known path with a wrong method is a
             :class:`MethodNotAllowedError`.
-        render_late_error: renders a failure within a stream that has begun, framing included.
+        render_late_error: renders a failure within a stream that has begun, framing included; ``details`` of the error
+            may have ``events``, the number of events before it.
         fields: location of text, usage and ids in JSON responses.
         body_limit: maximum bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.

@@ -30,12 +30,14 @@ class LateError(Positioned):
     def apply(self, response: FaultableResponse) -> FaultableResponse:
         if not response.streamed and response.status >= 400:
             return response
-        words = response.render_error(EmulatedError(self.kind, message=self.message))
         if not response.streamed:
+            words = response.render_error(EmulatedError(self.kind, message=self.message))
             return replace(response, chunks=(Chunk(response.end, words),))
         position = self.find(response)
         if not response.reaches(position):
             return response
         cut = response.cut(position)
+        error = EmulatedError(self.kind, message=self.message, details={"events": len(cut.events())})
+        words = response.render_error(error)
         tokens = cut.chunks[-1].tokens if cut.chunks else 0
         return replace(cut, chunks=(*cut.chunks, Chunk(cut.end, words, tokens)))

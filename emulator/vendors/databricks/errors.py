@@ -140,7 +140,8 @@ def _render_failed(error: EmulatedError, fields: ErrorFields, request: Request, 
         "output": [],
         "usage": None,
     }
-    event = encode_event({"type": "response.failed", "response": failed})
+    number = error.details.get("events", 0)
+    event = encode_event({"type": "response.failed", "sequence_number": number, "response": failed})
     direct = request.path.rstrip("/").endswith("/invocations")
     return event if direct else b"event: response.failed\n" + event
 

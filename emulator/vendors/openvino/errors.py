@@ -132,7 +132,7 @@ def render_late_error(error: EmulatedError, request: Request, service: OpenVinoS
     summary = _parse_summary(request, service)
     text = _build_graph_error(error, summary, service).text
     if request.path.endswith("/responses"):
-        return render_failed(text, summary.model, int(service.clock.now()))
+        return render_failed(text, summary.model, int(service.clock.now()), error.details.get("events", 0))
     return _wrap(text)
 
 

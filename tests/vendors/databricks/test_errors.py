@@ -390,10 +390,12 @@ def test_chat_late_error() -> None:
 @pytest.mark.covers("databricks/Responses", "failed")
 @pytest.mark.parametrize(("path", "named"), [("/serving-endpoints/responses", True), (PATH, False)])
 def test_responses_late_error(path: str, named: bool) -> None:
-    lines = late(EmulatedError(ErrorKind.INTERNAL, "boom", param="input"), path, {"model": GPT, "input": "x"})
+    error = EmulatedError(ErrorKind.INTERNAL, "boom", param="input", details={"events": 7})
+    lines = late(error, path, {"model": GPT, "input": "x"})
     assert (lines[0] == "event: response.failed") is named
     event = json.loads(lines[int(named)][6:])
     failed = event["response"]
-    assert (event["type"], failed["status"], failed["model"]) == ("response.failed", "failed", GPT)
+    assert (event["type"], event["sequence_number"]) == ("response.failed", 7)
+    assert (failed["status"], failed["model"]) == ("failed", GPT)
     wanted = {"code": "internal_error", "message": "boom", "param": "input", "type": "server_error"}
     assert failed["error"] == wanted

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.json import Object, dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.vendor import AnyEndpoint, MethodNotAllowedError
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_gateways import format_aoai, format_foundry
@@ -72,7 +72,8 @@ def render_late_error(error: EmulatedError, request: Request, service: AzureServ
     """
     shape = _find_format(request, service)
     if is_responses(request):
-        return _render_failed(_build_fields(error, request, service), request, service)
+        number = error.details.get("events", 0)
+        return _render_failed(_build_fields(error, request, service), request, service, number)
     if shape == "managed":
         text = " ".join((error.message or ERRORS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
@@ -81,8 +82,11 @@ def render_late_error(error: EmulatedError, request: Request, service: AzureServ
     return b"event: error\n" + framed if shape == "anthropic" else framed
 
 
-def _render_failed(fields: ErrorFields, request: Request, service: AzureService) -> bytes:
-    """Return the closing event of a failed response. Source: openai-python, types/responses/response_error.py."""
+def _render_failed(fields: ErrorFields, request: Request, service: AzureService, number: JSON) -> bytes:
+    """Return the closing event of a failed response; ``number``: that of the event in its stream.
+
+    Source: openai-python, types/responses/response_error.py, response_failed_event.py.
+    """
     code = "rate_limit_exceeded" if fields.kind is ErrorKind.RATE_LIMITED else "server_error"
     failed: Object = {
         "id": request.params.get("response") or draw_id(request.key),
@@ -95,7 +99,8 @@ def _render_failed(fields: ErrorFields, request: Request, service: AzureService)
         "output": [],
         "usage": None,
     }
-    return b"event: response.failed\n" + sse.encode_event({"type": "response.failed", "response": failed})
+    event: Object = {"type": "response.failed", "sequence_number": number, "response": failed}
+    return b"event: response.failed\n" + sse.encode_event(event)
 
 
 def _build_fields(error: EmulatedError, request: Request, service: AzureService) -> ErrorFields:

@@ -112,8 +112,8 @@ def build_text(text: str) -> Object:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
-def render_failed(text: str, model: str | None, created: int) -> bytes:
-    """Encode the event that ends a failed stream; its sequence number is 0, as the last one is unknown: unverified."""
+def render_failed(text: str, model: str | None, created: int, number: JSON) -> bytes:
+    """Encode the event that ends a failed stream; ``number``: its sequence number."""
     response: Object = {
         "id": f"resp-{created}",
         "object": "response",
@@ -123,4 +123,4 @@ def render_failed(text: str, model: str | None, created: int) -> bytes:
         "status": "failed",
         "output": [],
     }
-    return sse.encode_event({"type": "response.failed", "sequence_number": 0, "response": response}) + sse.DONE
+    return sse.encode_event({"type": "response.failed", "sequence_number": number, "response": response}) + sse.DONE

@@ -159,6 +159,7 @@ async def test_late_error_of_response_stream_is_its_typed_closing_event(
     events = [event.split("\n") for event in answer.body.decode().strip().split("\n\n")]
     first, last = (parse_json(event[1].removeprefix("data: ")) for event in (events[0], events[-1]))
     assert (events[-1][0], last["type"]) == ("event: response.failed", "response.failed")
+    assert last["sequence_number"] == len(events) - 1
     failed = last["response"]
     assert (failed["status"], failed["error"]) == ("failed", {"code": code, "message": "oh no"})
     assert {name: failed[name] for name in ("id", "created_at", "model")} == {
