@@ -40,7 +40,6 @@ _PAIR = ": ".join
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LAST_CHUNK = b"0\r\n\r\n"
 WITHOUT_BODY = (204, 304)  # statuses of responses that end with their head
-_TYPE_NAME = len("content-type")
 _EMPTY = "Content-Length: 0\r\n"
 # The control plane has the same origin: an HTML page in a vendor's response must not run scripts there.
 _SANDBOX = "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
@@ -120,13 +119,8 @@ def _can_run_scripts(status: int, headers: Headers, framing: str) -> bool:
     """Return whether a browser may run scripts in the response; with several types it may pick any."""
     if status in WITHOUT_BODY or framing == _EMPTY:
         return False
-    typed = False
-    for name, value in headers:
-        if len(name) == _TYPE_NAME and name.lower() == "content-type":
-            if typed or not is_inert(value):
-                return True
-            typed = True
-    return not typed
+    types = [value for name, value in headers if name.lower() == "content-type"]
+    return len(types) != 1 or not is_inert(types[0])
 
 
 def identify_response(key: bytes) -> tuple[str, str]:
