@@ -36,6 +36,11 @@ def import_files(files: Sequence[Path], folder: Path, vendor: str) -> int:
         print(f"emulator: error: nothing was carried over{lost}; {escape(str(folder))} is unchanged", file=sys.stderr)
         return 1
     where = escape(str(folder))
-    rules = f", {len(found.rules)} rules in {where}/imported.yaml" if found.rules else ""
-    print(f"{len(found.exchanges)} exchanges in {where}{rules}; {len(found.lost)} things not carried over")
+    rules = f", {_count(len(found.rules), 'rule')} in {where}/imported.yaml" if found.rules else ""
+    lost = _count(len(found.lost), "thing")
+    print(f"{_count(len(found.exchanges), 'exchange')} in {where}{rules}; {lost} not carried over")
     return 0
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"

@@ -31,19 +31,26 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Import
     interactions = value.get("interactions")
     for number, item in enumerate(interactions if isinstance(interactions, list) else ()):
         place = f"{file}: interactions[{number}]"
-        request, response = item.get("request") or {}, item.get("response") or {}
+        request, response = _read_member(item, "request"), _read_member(item, "response")
+        if not request or not response:
+            found.lost.append(f"{place}: it has no request or no response")
+            continue
+        status = _read_member(response, "status").get("code", 200)
+        if isinstance(status, bool) or not isinstance(status, int):
+            found.lost.append(f"{place}: the status of the response is no number")
+            continue
         headers, body = _decode(_read_vcr_headers(response.get("headers")), _read_vcr_body(response.get("body")))
         if body is None:
             found.lost.append(f"{place}: the response is compressed in a way that cannot be read")
             continue
-        status = response.get("status") or {}
         exchange = build_exchange(place, found, str(request.get("uri", "")), vendor)
         if exchange is None:
             continue
         exchange.method = str(request.get("method", "GET"))
         exchange.request_headers = drop_framing(_read_vcr_headers(request.get("headers")))
         exchange.request_body = _read_vcr_body(request.get("body"))
-        exchange.status, exchange.reason = int(status.get("code", 200)), str(status.get("message") or "")
+        exchange.status = status
+        exchange.reason = str(_read_member(response, "status").get("message") or "")
         finish_exchange(exchange, headers, body, 0.0, 0.0)
         streams += exchange.is_streamed
         found.exchanges.append(exchange)
@@ -107,6 +114,20 @@ def finish_exchange(exchange: Exchange, headers: Headers, body: bytes, offset: f
         exchange.framing = "chunked"
 
 
+def _read_member(value: object, name: str) -> Mapping[str, object]:
+    """Return a mapping inside a mapping of YAML, or an empty one in place of anything else."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _read_base64(text: str) -> bytes:
+    """Decode base64; of text that is none, nothing is left."""
+    try:
+        return base64.b64decode(text)
+    except ValueError:
+        return b""
+
+
 def _read_vcr_headers(value: object) -> Headers:
     if not isinstance(value, dict):
         return ()
@@ -120,7 +141,7 @@ def _read_vcr_headers(value: object) -> Headers:
 def _read_vcr_body(value: object) -> bytes:
     if isinstance(value, dict):
         if "base64_string" in value:
-            return base64.b64decode(str(value["base64_string"]))
+            return _read_base64(str(value["base64_string"]))
         value = value.get("string", value if value and "string" not in value else "")
     if isinstance(value, bytes):
         return value
@@ -231,7 +252,7 @@ def _read_har_text(content: Object, attached: Attached) -> bytes:
     if content.get("_file"):
         return attached(str(content["_file"]))
     text = str(content.get("text") or "")
-    return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
+    return _read_base64(text) if content.get("encoding") == "base64" else text.encode()
 
 
 def _read_post_data(data: Object, attached: Attached) -> bytes:
@@ -245,5 +266,5 @@ def _read_post_data(data: Object, attached: Attached) -> bytes:
 def _read_moment(value: JSON) -> float:
     try:
         return datetime.fromisoformat(str(value)).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 _HOSTS = (
     (re.compile(r"\.(?:azuredatabricks\.net|(?:cloud|gcp)\.databricks\.(?:com|us|mil))$"), "databricks"),
@@ -36,7 +36,7 @@ _PREFIX = re.compile(rf"^(?:/_s/[^/]+)?(?:/({'|'.join(OPENAI_PATHS)})(?=/|$))?")
 
 def find_vendor(url: str) -> str:
     """Return the vendor of a URL by the prefix of a front port, by its host, or by its path; empty if none says so."""
-    parts = urlsplit(url)
+    parts = _split(url)
     if (found := _PREFIX.match(parts.path)) and found[1]:
         return found[1]
     host = f".{parts.hostname or ''}"
@@ -47,12 +47,20 @@ def find_vendor(url: str) -> str:
     return ""
 
 
+def _split(url: str) -> SplitResult:
+    """Split a URL; one that is none has no parts."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
 def find_target(url: str, vendor: str) -> str:
     """Return path and query of a URL as the vendor has them.
 
     OpenAI's own ``/v1`` becomes the vendor's, and the prefixes of a session and of the front port are left out.
     """
-    parts = urlsplit(url)
+    parts = _split(url)
     path = _PREFIX.sub("", parts.path, count=1) or "/"
     if parts.hostname in (None, "api.openai.com") and path.startswith("/v1/"):
         path = OPENAI_PATHS.get(vendor, "/v1") + path.removeprefix("/v1")

@@ -366,7 +366,7 @@ def test_command_lists_what_is_lost(tmp_path: Path, capsys: pytest.CaptureFixtur
     file.write_text(json.dumps({"log": {"entries": [entry()]}}))
     assert main(["import", str(file), "--to", str(tmp_path / "to")]) == 0
     said = capsys.readouterr()
-    assert said.out == f"1 exchanges in {tmp_path / 'to'}; 1 things not carried over\n"
+    assert said.out == f"1 exchange in {tmp_path / 'to'}; 1 thing not carried over\n"
     assert "not carried over: calls.har: HAR has no times of events" in said.err
 
 
@@ -394,3 +394,30 @@ def test_command_fails_if_nothing_is_carried_over(
     assert ("use --vendor" in said.err) == (reason == "for the reasons above")
     assert f"emulator: error: nothing was carried over{', ' if 'above' in reason else ': '}{reason}" in said.err
     assert not (tmp_path / "to").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"request": "x"}, id="a request that is text"),
+        pytest.param({"response": [1]}, id="a response that is a list"),
+        pytest.param("x", id="an interaction that is text"),
+        pytest.param({"response": {"status": "200"}}, id="a status that is text"),
+        pytest.param({"response": {"status": {"code": None}}}, id="a status without number"),
+        pytest.param({"response": {"status": {"code": [200]}}}, id="a number that is a list"),
+        pytest.param({"request": {"uri": "http://["}}, id="a URL that is none"),
+        pytest.param({"response": {"body": {"base64_string": "a"}}}, id="base64 that is none"),
+    ],
+)
+def test_malformed_interaction_is_no_traceback(wrong: JSON, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good: dict[str, JSON] = {
+        "request": {"method": "POST", "uri": URL, "body": json.dumps(ASKED), "headers": {}},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "{}"}},
+    }
+    file = tmp_path / "tape.json"
+    file.write_text(
+        json.dumps({"version": 1, "interactions": [good, good | wrong if isinstance(wrong, dict) else wrong]})
+    )
+    for vendor in ([], ["--vendor", "databricks"]):
+        assert main(["import", str(file), "--to", str(tmp_path / "to"), *vendor]) == 0
+        assert capsys.readouterr().out.startswith(("1 exchange in ", "2 exchanges in "))
