@@ -43,7 +43,7 @@ def validate_media(messages: Sequence[ChatMessage], profile: DeploymentProfile) 
     for number, message in enumerate(messages):
         if isinstance(message.content, list):
             for position, part in enumerate(message.content):
-                _validate_part(part, profile)
+                _validate_part(part, profile, f"messages.[{number}].content.[{position}].type")
                 validate_data(_list_data(part), ("messages", number, "content", position), profile)
 
 
@@ -103,11 +103,18 @@ def validate_roles(messages: Sequence[ChatMessage], profile: DeploymentProfile) 
             raise refusals.unsupported_value(("messages", position, "role"), message.role, as_array(roles))
 
 
-def _validate_part(part: Part, profile: DeploymentProfile) -> None:
+def _validate_part(part: Part, profile: DeploymentProfile, path: str) -> None:
+    """Raise for a part of a kind that the model does not take; ``path``: of its type, in Azure OpenAI's form.
+
+    Source of Azure OpenAI's text: browser-use/web-ui issue 274; of other kinds than ``image_url`` unverified.
+    """
     kind = part.type.value
     feature = _FEATURES.get(kind)
-    if feature is not None and not profile.supports(feature):
-        raise refusals.not_supported(("messages",), kind)
+    if feature is None or profile.supports(feature):
+        return
+    if profile.openai:
+        raise refusals.contradicts(f"Invalid content type. {kind} is only supported by certain models.", path)
+    raise refusals.not_supported(("messages",), kind)
 
 
 def parse_message(message: ChatMessage) -> Message:

@@ -50,6 +50,20 @@ def test_unsupported_parameter_returns_422(fields: JSON, loc: str, value: JSON) 
     }
 
 
+def test_azure_openai_names_the_part_that_its_model_lacks() -> None:
+    """Source: browser-use/web-ui issue 274."""
+    refused = refuse(
+        {**messages({"type": "text", "text": "x"}, PICTURE), "model": "gpt-4"}, "/openai/v1/chat/completions"
+    )
+    error = {
+        "message": "Invalid content type. image_url is only supported by certain models.",
+        "type": "invalid_request_error",
+        "param": "messages.[0].content.[1].type",
+        "code": None,
+    }
+    assert (refused.status, refused.json()) == (400, {"error": error})
+
+
 @pytest.mark.covers("azure/where page and service differ", "temperature", case="a narrow range")
 @pytest.mark.covers("azure/where page and service differ", "tool_call_id", case="tool_call_id required")
 @pytest.mark.covers("azure/where page and service differ", "tool_choice", case="a string only")
