@@ -17,7 +17,7 @@ _MAX_WRITES = 50  # a second
 class Drip(Positioned):
     """Send a few bytes at a time, cutting through events and characters.
 
-    It catches clients that decode what they read before they have joined it, and total timeouts.
+    It catches clients that decode single reads, and timeouts of the whole request.
     """
 
     pieces: ClassVar[int] = 64

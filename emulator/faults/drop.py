@@ -43,7 +43,7 @@ Dropped = Annotated[
 class Drop(Fault):
     """Leave fields out, in the body or in every event.
 
-    It catches clients that take an optional field for granted.
+    It catches clients that need an optional field.
     """
 
     type: Literal["drop"]

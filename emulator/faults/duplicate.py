@@ -12,7 +12,7 @@ from emulator.faults.position import Positioned, list_events_from
 class Duplicate(Positioned):
     """Send the event after a position twice.
 
-    A client that adds up deltas without looking says a word twice.
+    It catches clients that join all deltas: their text has a word twice.
     """
 
     whole_events: ClassVar[bool] = True

@@ -12,7 +12,7 @@ from emulator.faults.base import Fault
 class EmptyBody(Fault):
     """Send the status and the headers with a body of no bytes.
 
-    A client that parses whatever comes with a good status fails on it.
+    It catches clients that parse the body of every successful response.
     """
 
     type: Literal["empty_body"]

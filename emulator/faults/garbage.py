@@ -12,7 +12,7 @@ from emulator.faults.position import Positioned, find_event
 class Garbage(Positioned):
     """Break off the JSON of the body, or of the event at a position, in its middle.
 
-    The lengths are right and the stream goes on: only parsing fails.
+    The lengths are correct and the stream goes on. It catches clients that do not expect a parser error.
     """
 
     type: Literal["garbage"]

@@ -13,11 +13,10 @@ from emulator.faults.position import Positioned
 
 
 class LateError(Positioned):
-    """HTTP 200, some tokens, then the vendor's own error inside the stream.
+    """Send HTTP 200, some tokens, then the vendor's own error inside the stream.
 
-    A client that has seen status 200 has to look into the events to learn that the answer failed. An answer in one
-    piece fails before any of it is sent: the vendor's error stands in its place, under HTTP 200 all the same. What
-    the vendor has refused anyway stays as it is.
+    The status is 200, so a client has to read the events to notice the failure. A whole response has the vendor's
+    error as its body, also with HTTP 200. A refusal stays as it is.
     """
 
     whole_events: ClassVar[bool] = True

@@ -11,7 +11,7 @@ from emulator.faults.position import Positioned, list_events_from
 class Reorder(Positioned):
     """Swap the next two events after the position; send times stay the same.
 
-    No proxy should do it; a client that numbers its events notices. An answer in one piece has no two.
+    It catches clients that rely on the order of events. It has no effect on a whole response.
     """
 
     whole_events: ClassVar[bool] = True

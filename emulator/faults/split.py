@@ -23,7 +23,7 @@ _CUTS = {
 class Split(Fault):
     """Send the right bytes in awkward writes.
 
-    It catches clients that take what one read gives for a line, an event or whole characters.
+    It catches clients that expect each read to return a whole line, event or character.
     """
 
     pieces: ClassVar[int] = 64

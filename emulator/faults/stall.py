@@ -13,7 +13,7 @@ from emulator.faults.position import Positioned
 
 
 class Stall(Positioned):
-    """Say nothing for a while at a position, then go on.
+    """Send nothing for a while at a position, then go on.
 
     It catches read timeouts that are shorter than the pauses of a busy server, and those that are missing.
     """

@@ -15,7 +15,7 @@ from emulator.faults.base import Fault
 class Status(Fault):
     """Send the right body under another status.
 
-    It catches clients that believe the status and those that believe the body.
+    It catches clients that check only the status, and those that check only the body.
     """
 
     type: Literal["status"]

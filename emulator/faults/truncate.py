@@ -13,8 +13,8 @@ from emulator.faults.position import Positioned
 class Truncate(Positioned):
     """End cleanly too early: no finish reason, no terminator.
 
-    HTTP has nothing to complain of, so a client that does not look for the finish reason takes half an
-    answer for a whole one.
+    The response is valid HTTP, so a client that does not check the finish reason takes half an answer for a
+    whole one.
     """
 
     type: Literal["truncate"]

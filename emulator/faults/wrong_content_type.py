@@ -12,7 +12,7 @@ from emulator.faults.base import Fault
 
 
 class WrongContentType(Fault):
-    """Send the right body under another ``Content-Type``, as proxies in the way do."""
+    """Send the right body under another ``Content-Type``, as some proxies do."""
 
     type: Literal["wrong_content_type"]
     value: Annotated[str, Field(pattern=r"^[\x20-\x7e]+$")] = Field(

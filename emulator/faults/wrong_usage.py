@@ -11,9 +11,9 @@ from emulator.faults.json_edit import Member, Object, scan_objects
 
 
 class WrongUsage(Fault):
-    """Report token counts that do not add up: one token more was generated than there is, and the total stays.
+    """Report token counts that do not add up: one completion token too many, with the total unchanged.
 
-    It catches bills and budgets that trust the counts.
+    It catches budgets and invoices that rely on the counts.
     """
 
     is_noticeable: ClassVar[bool] = False

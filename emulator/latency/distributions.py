@@ -81,7 +81,7 @@ class Distribution(StrictModel):
 
 
 class Constant(Distribution):
-    """Always the same."""
+    """The same delay always."""
 
     type: Literal["constant"]
     value: Duration = Field(description="The delay.")
@@ -91,7 +91,7 @@ class Constant(Distribution):
 
 
 class Uniform(Distribution):
-    """Anything between ``low`` and ``high`` is equally likely."""
+    """Every delay between ``low`` and ``high`` is equally likely."""
 
     type: Literal["uniform"]
     low: Duration = Field(description="The shortest delay.")
@@ -166,7 +166,7 @@ class Gamma(Distribution):
 
 
 class Pareto(Distribution):
-    """A floor and a heavy tail: beyond ``minimum`` the chance falls with the power ``alpha``."""
+    """Few very long delays: beyond ``minimum`` the probability falls with the power ``alpha``."""
 
     type: Literal["pareto"]
     minimum: Duration = Field(description="The shortest delay.")
@@ -179,7 +179,7 @@ class Pareto(Distribution):
 
 
 class Empirical(Distribution):
-    """Measured quantiles, straight lines between them; nothing lies beyond the outermost ones."""
+    """Measured percentiles, linear between them; no delay is beyond the outermost ones."""
 
     type: Literal["empirical"]
     quantiles: dict[Annotated[str, Field(pattern=r"^p(\d{1,2}(\.\d+)?|100)$")], Duration] = Field(
@@ -203,7 +203,7 @@ class Empirical(Distribution):
 
 
 class Histogram(Distribution):
-    """Bins between ``edges``, each as likely as its weight; within a bin all is equally likely."""
+    """Bins between ``edges``, each as likely as its weight; within a bin every delay is equally likely."""
 
     type: Literal["histogram"]
     edges: Annotated[tuple[Duration, ...], Field(strict=False, min_length=2)] = Field(
@@ -271,7 +271,7 @@ Part = Annotated[
 
 
 class Mixture(Distribution):
-    """Now one distribution, now another: most answers are quick, some wait for a cold cache."""
+    """Several distributions by their weights: for example, most answers are quick, some wait for a cold cache."""
 
     type: Literal["mixture"]
     parts: Annotated[tuple[Part, ...], Field(strict=False, min_length=1)] = Field(

@@ -20,7 +20,7 @@ _MAX_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
 
 
 class Load(StrictModel):
-    """A server that batches: the more calls run, the slower each; past its queue it refuses."""
+    """A server with batches: the more calls run, the slower each is; when its queue is full, it refuses calls."""
 
     capacity: Whole = Field(ge=1, description="The maximum number of calls that run at the same time.")
     factor: float = Field(default=1.0, ge=1, description="ITL is this many times longer when `capacity` calls run.")
