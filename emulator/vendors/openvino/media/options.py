@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from emulator.core.json import JSON, Object
 from emulator.core.text import parse_integer
 from emulator.encoding.multipart import NUMBER, Form
-from emulator.vendors.openvino.decoder import is_int32
+from emulator.vendors.openvino.decoder import is_int32, is_number, parse_double
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.release import Release
 
 TEXT_OPTIONS = ("prompt_2", "prompt_3", "negative_prompt", "negative_prompt_2", "negative_prompt_3")
+_MAX_FLOAT = 3.4028234e38  # the JSON library's bound of a float
+_MAX_SIDE = 2**63 - 1
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
@@ -68,7 +70,7 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
 _FITS: Mapping[str, Callable[[JSON], bool]] = {
     "string": lambda value: isinstance(value, str),
     "int": is_int32,
-    "float": lambda value: type(value) is float or (type(value) is int and not -(2**63) <= value < 2**64),
+    "float": lambda value: is_number(value) and not is_int32(value) and abs(parse_double(value)) <= _MAX_FLOAT,
     "int64": lambda value: type(value) is int and -(2**63) <= value < 2**63,
     "size_t": lambda value: type(value) is int and 0 <= value < 2**64,
 }
@@ -82,6 +84,8 @@ def _parse_size(options: Options, size: JSON) -> None:
     if not found or not _WHOLE.fullmatch(left) or not _WHOLE.fullmatch(right):
         raise refusal("size field is not in correct format - WxH")
     width, height = parse_integer(left), parse_integer(right)
+    if max(abs(width), abs(height)) > _MAX_SIDE:
+        raise refusal("size field is not in correct format - WxH")
     if width <= 0 or height <= 0:
         raise refusal("size field values must be greater than 0")
     options.insert("width", width)

@@ -55,7 +55,7 @@ def parse_speech(parsed: ParsedRequest) -> InferenceCall:
         raise refusal("input field is not a string")
     if "stream_format" in body:
         raise refusal("streaming is not supported")
-    voice = _parse_voice(parsed, body) if release.since(2026, 0) else ""
+    voice = _parse_voice(parsed, body) if release.since(2026, 0) else None
     speed = 1.0
     if release.since(2026, 3):
         if not isinstance(body.get("language", ""), str):
@@ -66,27 +66,29 @@ def parse_speech(parsed: ParsedRequest) -> InferenceCall:
         deployment=parsed.deployment,
         is_cpu_heavy=True,
         request=CompletionRequest(prompts=(text,), known=""),
-        codec=SpeechCodec(parsed.settings.json_headers, text, voice, speed),
+        codec=SpeechCodec(parsed.settings.json_headers, text, voice or "", speed),
         served=parsed.method,
     )
 
 
-def _parse_voice(parsed: ParsedRequest, body: Object) -> str:
-    """Parse ``voice``; before 2026.3 a value that is not a text is ignored."""
-    voice: JSON = body.get("voice", "")
+def _parse_voice(parsed: ParsedRequest, body: Object) -> str | None:
+    """Parse ``voice``; before 2026.3 a value that is not a text is ignored. An empty text is a name, too."""
+    if "voice" not in body:
+        return None
+    voice: JSON = body["voice"]
     if not isinstance(voice, str):
         if parsed.release.since(2026, 3):
             raise refusal("voice field is not a string")
-        return ""
+        return None
     if not parsed.release.since(2026, 3):
         _validate_voice(parsed, voice, "Requested voice not available: %s")
     return voice
 
 
-def _validate_voice(parsed: ParsedRequest, voice: str, reason: str) -> None:
+def _validate_voice(parsed: ParsedRequest, voice: str | None, reason: str) -> None:
     """Raise unless the voice is in the graph's trait ``voices``."""
     known = parsed.deployment.traits.get("voices")
-    if voice and not (isinstance(known, list | tuple) and voice in known):
+    if voice is not None and not (isinstance(known, list | tuple) and voice in known):
         raise refusal(reason % voice)
 
 

@@ -56,6 +56,7 @@ def test_speech_duration_is_capped(speed: float) -> None:
         pytest.param({"stream_format": "sse"}, "streaming is not supported", id="a stream"),
         pytest.param({"voice": 1}, "voice field is not a string", id="a number as voice"),
         pytest.param({"voice": "x"}, _NO_VOICE, id="a voice it has not"),
+        pytest.param({"voice": ""}, "Requested voice '' not found in available voices", id="an empty voice"),
         pytest.param({"voice": "alloy"}, None, id="a voice it has"),
         pytest.param({"language": 1}, "language field is not a string", id="a number as language"),
         pytest.param({"speed": "1"}, "speed field is not a number", id="a text as speed"),
