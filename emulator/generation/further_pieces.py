@@ -3,33 +3,28 @@
 They come after the vocabulary, in lists by locale or kind of text, most common first. They are single words counted in
 free manuals, treebanks and package sources, and none is taken from a vendor's vocabulary. A model family has the first
 so many of each list, so that its token counts are near those of the real vocabulary. The ids of further pieces depend
-on these numbers, which ``python -m tests.tools.tokens --fit`` finds.
-
-Most texts need few of them, and a dictionary of them all takes 24 MiB. So they stay in their file, which is mapped into
-memory: a header, then pages in the order of their keys, in which bisection finds one. A page is a line with the pieces
-that begin alike, each with its numbers.
+on these numbers, which ``python -m tests.tools.tokens --fit`` finds. A piece's number in its page is its place in the
+concatenated lists.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import accumulate, pairwise
-from mmap import ACCESS_READ, mmap
+from itertools import accumulate, compress, count, pairwise
 from pathlib import Path
 
 import orjson
 
-from emulator.core.cache import lru
+from emulator.generation.pages import Listed, Pages, list_pieces
 
 _DATA = Path(__file__).parent / "data" / "vocabulary"
 PAGES, LIMITS = _DATA / "further.tsv", _DATA / "limits.json"
 COMMON_PREFIX = "common "  # begins the limit of a locale's common characters
 _RUN = 1000  # ids
-_LINE_FEED = "\u240a"  # stands for one in the file
-_WIDE = "\u2e80"  # from here on one character says as much as two or three before
 
 
-class Pages:
+class FurtherPages(Pages):
     """Pieces of all lists.
 
     Fields:
@@ -38,45 +33,15 @@ class Pages:
     """
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            self._map = mmap(file.fileno(), 0, access=ACCESS_READ)
-        header, self._first = self._map.readline(), self._map.tell()
-        fields = orjson.loads(header)
-        self.sizes: Mapping[str, int] = fields["sizes"]
-        self.common: Mapping[str, str] = fields["common"]
-        self.find = lru(256)(self._find)
-
-    def _find(self, key: str) -> bytes | None:
-        """Return the page of a key: the length of the longest piece, then pieces and their numbers, between tabs.
-
-        A piece's number is its place in the concatenated lists.
-        """
-        sought, data = key.encode("utf-8", "replace"), self._map
-        low, high = self._first, len(data)
-        while low < high:
-            middle = (low + high) // 2
-            start = max(low, data.rfind(b"\n", low, middle) + 1)
-            tab, end = data.find(b"\t", start), data.find(b"\n", middle)
-            found = data[start:tab]
-            if found == sought:
-                return data[tab + 1 : end]
-            if found < sought:
-                low = end + 1
-            else:
-                high = start
-        return None
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Yield keys and pages."""
-        for line in self._map[self._first :].decode().replace("\r", "").splitlines():
-            key, _, page = line.partition("\t")
-            yield key, page
+        super().__init__(path)
+        self.sizes: Mapping[str, int] = self.header["sizes"]  # type: ignore[assignment]
+        self.common: Mapping[str, str] = self.header["common"]  # type: ignore[assignment]
 
 
 @cache
-def load_pages() -> Pages:
+def load_pages() -> FurtherPages:
     """Open the pages of all lists."""
-    return Pages(PAGES)
+    return FurtherPages(PAGES)
 
 
 @cache
@@ -87,24 +52,9 @@ def load_limits() -> Mapping[str, Mapping[str, int]]:
 
 
 @cache
-def _list_pieces() -> Sequence[str]:
-    """Return the pieces by number, for those who decode ids."""
+def _list_all() -> Listed:
     pages = load_pages()
-    pieces = [""] * sum(pages.sizes.values())
-    for _, page in pages:
-        cells = page.split("\t")[1:-1]
-        for piece, numbers in zip(cells[::2], cells[1::2], strict=True):
-            for number in numbers.split():
-                pieces[int(number)] = piece.replace(_LINE_FEED, "\n")
-    return pieces
-
-
-def find_key(piece: str) -> str:
-    """Return the beginning that all pieces of a page share, as the file writes it."""
-    piece = piece.replace("\n", _LINE_FEED)
-    if piece[0] >= _WIDE:
-        return piece[0]
-    return piece[:3] if piece[0] == " " else piece[:2]
+    return list_pieces(pages, sum(pages.sizes.values()))
 
 
 def find_common(limits: Mapping[str, int]) -> frozenset[str] | None:
@@ -134,26 +84,24 @@ class FurtherPieces:
         self._starts = [*accumulate(pages.sizes.values(), initial=0)][:-1]
         self._limits = [min(limits.get(name, 0), size) for name, size in pages.sizes.items()]
         self._offsets = [*accumulate(self._limits, initial=0)]
-        used = sorted(taken)
+        used = _sort_ids(taken, end)
         self._first = _find_gap(used)
         self._obstacles = used[bisect_right(used, self._first) :]
-        self._before = [id - number for number, id in enumerate(self._obstacles)]
+        self._before = array("I", (id - number for number, id in enumerate(self._obstacles)))
         self._end = end
         self.free_ids = end - self._first - bisect_left(self._obstacles, end)
 
-    def measure(self, start: str) -> int:
-        """Return the length of the longest piece of any family that begins as a text does, in its first characters."""
-        page = self._pages.find(find_key(start))
-        return 1 if page is None else int(page[: page.index(b"\t")])
+    def load(self, key: str) -> dict[str, int]:
+        """Return the ids of the pieces on the page of a key."""
+        cells = self._pages.find(key)
+        ids = {}
+        for piece, numbers in zip(cells[::2], cells[1::2], strict=True):
+            if (id := self._number(map(int, numbers.split()))) is not None:
+                ids[piece] = id
+        return ids
 
-    def find(self, piece: str) -> int | None:
-        """Return the id of a piece."""
-        page = self._pages.find(find_key(piece))
-        cell = b"\t%b\t" % piece.replace("\n", _LINE_FEED).encode("utf-8", "replace")
-        if page is None or (at := page.find(cell)) < 0:
-            return None
-        at += len(cell)
-        for number in map(int, page[at : page.index(b"\t", at)].split()):
+    def _number(self, numbers: Iterable[int]) -> int | None:
+        for number in numbers:
             place = bisect_right(self._starts, number) - 1
             rank = number - self._starts[place]
             if rank < self._limits[place]:
@@ -166,12 +114,22 @@ class FurtherPieces:
         if not 0 <= index < self._offsets[-1] or id >= self._end:
             return None
         place = bisect_right(self._offsets, index) - 1
-        return _list_pieces()[self._starts[place] + index - self._offsets[place]]
+        return _list_all()[self._starts[place] + index - self._offsets[place]]
 
     def _to_id(self, index: int) -> int | None:
         id = self._first + index
         id += bisect_right(self._before, id)
         return id if id < self._end else None
+
+
+def _sort_ids(ids: Iterable[int], end: int) -> "array[int]":
+    """Return ids in order, without a set of them, which takes megabytes."""
+    mask = bytearray(end + 1)
+    for id in ids:
+        if id >= len(mask):
+            mask.extend(bytes(id + 1 - len(mask)))
+        mask[id] = 1
+    return array("I", compress(count(), mask))
 
 
 def _find_gap(used: Sequence[int]) -> int:

@@ -7,20 +7,18 @@ vocabularies.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from itertools import chain, filterfalse
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from emulator.core.cache import BoundedCache, SizedCache
 from emulator.generation.further_pieces import FurtherPieces, find_common, load_limits
 from emulator.generation.language import lean
+from emulator.generation.pages import find_key
 from emulator.generation.tokenizer_profiles import PROFILES, TokenizerProfile
 from emulator.generation.vocabulary import (
     CJK_IDEOGRAPHS,
     HANGUL_SYLLABLES,
-    load_contractions,
-    load_scripts,
-    load_vocabulary,
-    measure_longest,
+    NumberedPieces,
 )
 
 if TYPE_CHECKING:
@@ -108,6 +106,38 @@ class _Weights(BoundedCache[str, int]):
         return count
 
 
+class _PageIds(BoundedCache[str, Mapping[str, int]]):
+    """Cache of the ids of the pieces on a page, by its key."""
+
+    max_entries = 1 << 13
+
+    def __init__(self, load: Callable[[str], Mapping[str, int]]) -> None:
+        super().__init__()
+        self._load = load
+
+    def __missing__(self, key: str) -> Mapping[str, int]:
+        return self.keep(key, self._load(key))
+
+
+class _PieceIds(BoundedCache[str, tuple[int, Mapping[str, int]]]):
+    """Cache of the pieces that begin as a text does, by its first three characters.
+
+    A value is the length of the longest one, and the ids of these and some others. Pieces of two characters or one are
+    found by all their characters.
+    """
+
+    max_entries = 1 << 15
+
+    def __init__(self, load: Callable[[str], Mapping[str, int]]) -> None:
+        super().__init__()
+        self._pages = _PageIds(load)
+
+    def __missing__(self, start: str) -> tuple[int, Mapping[str, int]]:
+        ids = self._pages[find_key(start)]
+        longest = max([len(piece) for piece in ids if piece.startswith(start)], default=1)
+        return self.keep(start, (longest, ids))
+
+
 class ProfileTokenizer:
     """Implementation of :class:`emulator.core.vendor.Tokenizer` for a profile.
 
@@ -130,8 +160,8 @@ class ProfileTokenizer:
         self._find = re.compile(_PRE_TOKEN.format(contraction=contraction, digits=profile.digits)).findall
         self._bytes = _number_bytes(profile)
         self._scripts = _place_scripts(profile)
-        self._ids = _number_pieces(profile, self._bytes)
-        self._longest = measure_longest(profile.fixed)
+        self._numbered = NumberedPieces(profile, self._bytes)
+        self._ids_at = _PieceIds(self._load_page).__getitem__
         self._values = {id: value for value, id in enumerate(self._bytes)}
         self._ids_of = SizedCache(self.cut, _measure_entry, _MEMO_BUDGET).__getitem__
         self._texts_of = SizedCache(self._cut_texts, _measure_entry, _MEMO_BUDGET).__getitem__
@@ -154,15 +184,17 @@ class ProfileTokenizer:
         """
         if not self._chosen:
             return None
-        taken = {*self._ids.values(), *self._bytes, *self.profile.special}
+        numbered = self._numbered
+        taken = chain(range(numbered.end), numbered.own.values(), self._bytes, self.profile.special)
         if self._common is None:
             return FurtherPieces(self._chosen, taken, self._scripts[0][0] if self._scripts else self.vocabulary_size)
-        taken.update(id for character in self._common if (id := self._place(character)) is not None)
-        return FurtherPieces(self._chosen, taken, self.vocabulary_size)
+        common = filter(None, map(self._place, self._common))
+        return FurtherPieces(self._chosen, chain(taken, common), self.vocabulary_size)
 
-    @cached_property
-    def _texts(self) -> Mapping[int, str]:
-        return dict(zip(self._ids.values(), self._ids, strict=True))
+    def _load_page(self, key: str) -> Mapping[str, int]:
+        """Return the ids of the pieces on the pages of a key."""
+        ids = self._numbered.load(key)
+        return ids if self._further is None else self._further.load(key) | ids
 
     @property
     def free_ids(self) -> int:
@@ -213,7 +245,7 @@ class ProfileTokenizer:
         return b"".join(map(self._decode_one, ids)).decode("utf-8", "replace")
 
     def _decode_one(self, id: int) -> bytes:
-        text = self._texts.get(id) or self._character(id) or (self._further.read(id) if self._further else None)
+        text = self._numbered.read(id) or self._character(id) or (self._further.read(id) if self._further else None)
         if text is not None:
             return text.encode()
         if (value := self._values.get(id)) is not None:
@@ -228,32 +260,39 @@ class ProfileTokenizer:
             return iter(self._find(text))
         return chain.from_iterable(self._find(text, at, at + _SLICE) for at in range(0, len(text), _SLICE))
 
-    def _cut(self, pre_token: str) -> Iterator[str]:
-        """Yield the longest pieces from left to right; characters outside the vocabulary one by one."""
-        ids, longest = self._ids, self._longest
-        if pre_token in ids:
-            yield pre_token
-            return
-        further = self._further
+    def _cut(self, pre_token: str) -> Iterator[tuple[str, int | None]]:
+        """Yield the longest pieces from left to right, with their ids; characters outside the vocabulary one by one."""
+        ids_at = self._ids_at
         start, end = 0, len(pre_token)
         while start < end:
-            beginning = pre_token[start : start + 3]
-            length = longest.get(beginning, 2)
-            if further is not None:
-                length = max(length, further.measure(beginning))
-            stop = min(end, start + length)
-            while stop > start + 1 and (piece := pre_token[start:stop]) not in ids:
-                if further is not None and further.find(piece) is not None:
+            longest, ids = ids_at(pre_token[start : start + 3])
+            piece = pre_token[start : start + longest]
+            while (size := len(piece)) > 2:
+                if (id := ids.get(piece)) is not None:
                     break
-                stop -= 1
-            yield pre_token[start:stop]
-            start = stop
+                piece = piece[:-1]
+            else:
+                piece, id = self._find_short(pre_token[start : start + 2])
+                size = len(piece)
+            yield piece, id
+            start += size
+
+    def number(self, piece: str) -> int | None:
+        """Return the id of a piece."""
+        return self._ids_at(piece[:3])[1].get(piece)
+
+    def _find_short(self, pair: str) -> tuple[str, int | None]:
+        """Return the first two characters or the first one, and the id."""
+        id = self.number(pair)
+        if id is None and len(pair) == 2:
+            pair = pair[0]
+            id = self.number(pair)
+        return pair, self._place(pair) if id is None and len(pair) == 1 else id
 
     def cut(self, pre_token: str) -> tuple[int, ...]:
         """Return the ids of one of :meth:`split`, uncached."""
         ids: list[int] = []
-        for piece in self._cut(pre_token):
-            id = self._number(piece)
+        for piece, id in self._cut(pre_token):
             if id is None:
                 ids += [self._bytes[value] for value in piece.encode("utf-8", "replace")]
             else:
@@ -262,21 +301,11 @@ class ProfileTokenizer:
 
     def _cut_texts(self, pre_token: str) -> tuple[str, ...]:
         texts: list[str] = []
-        for piece in self._cut(pre_token):
-            id = self._number(piece)
+        for piece, id in self._cut(pre_token):
             if id is None:
                 texts += [""] * (len(piece.encode("utf-8", "replace")) - 1)
             texts.append(piece)
         return tuple(texts)
-
-    def _number(self, piece: str) -> int | None:
-        id = self._ids.get(piece)
-        if id is not None:
-            return id
-        further = self._further
-        if further is not None and (id := further.find(piece)) is not None:
-            return id
-        return self._place(piece) if len(piece) == 1 else None
 
     def _place(self, character: str) -> int | None:
         """Return the id of an ideograph or syllable that is one token."""
@@ -317,21 +346,6 @@ def _place_scripts(profile: TokenizerProfile) -> tuple[tuple[int, range], ...]:
     end = profile.special.start or profile.vocabulary_size
     hangul = end - len(HANGUL_SYLLABLES)
     return (hangul - len(CJK_IDEOGRAPHS), CJK_IDEOGRAPHS), (hangul, HANGUL_SYLLABLES)
-
-
-def _number_pieces(profile: TokenizerProfile, byte_ids: Sequence[int]) -> dict[str, int]:
-    """Return the id of each piece: fixed ids first, then byte tokens, then all pieces by rank on the remaining ids."""
-    alone = 0x80 if profile.printable_first else 0x20
-    numbered = dict(profile.fixed)
-    numbered |= {chr(value): byte_ids[value] for value in range(alone) if chr(value) not in numbered}
-    known = frozenset(numbered)
-    taken = {*profile.fixed.values(), *byte_ids, *profile.special}
-    free = filterfalse(taken.__contains__, range(profile.vocabulary_size))
-    more = (load_contractions() if profile.contractions else (), load_scripts() if profile.cjk else ())
-    pieces = chain(load_vocabulary().pieces, *more)
-    numbered.update(zip(filterfalse(known.__contains__, pieces), free, strict=False))
-    numbered.update(profile.late)
-    return numbered
 
 
 def _invent_word(id: int) -> str:

@@ -27,13 +27,9 @@ from emulator.core.vendor import (
     Vendors,
     VendorSettings,
 )
-from emulator.generation import vocabulary_files
-from emulator.generation.embeddings.arrangement import MAX_TEXTS, ConflictError, arrange
-from emulator.generation.embeddings.declared import count_block
 from emulator.generation.prompt import count_chat, count_parts, count_prompt
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
-from emulator.generation.vocabulary_files import PACKAGED_FILES
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.matchers import compile_names
@@ -42,7 +38,6 @@ from emulator.scenario.outage_effects import Retirements
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MAX_SNAPSHOTS = 64
-_TOKENIZERS = (*PROFILES, *PACKAGED_FILES)
 _TOLERANCE = 1e-6  # seconds; Unix time is rounded
 NO_ENDS: Mapping[str, float] = MappingProxyType({})
 
@@ -90,9 +85,8 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
         if entry.embeddings is not None and (text := _check_geometry(entry)):
             yield loaded.row(("deployments", position, "embeddings"), text)
         name = entry.to_deployment(None).tokenizer
-        if name not in PROFILES and (text := _check_tokenizer(name, is_sent=not loaded.sources)):
-            close = None if name in PACKAGED_FILES else find_nearest_name(name, _TOKENIZERS)
-            yield loaded.row(("deployments", position, "tokenizer"), text, close)
+        if name not in PROFILES and (why := _check_tokenizer(name, is_sent=not loaded.sources)):
+            yield loaded.row(("deployments", position, "tokenizer"), *why)
 
 
 def _check_vectors(loaded: ParsedScenario, vendors: Vendors, served: Iterable[str]) -> Iterator[Diagnostic]:
@@ -123,17 +117,19 @@ def _list_dimensions(
                 yield deployment.dimensions, deployment.name
 
 
-def _check_tokenizer(name: str, *, is_sent: bool) -> str:
-    """Return why a vocabulary cannot be used, or an empty text; ``is_sent``: the scenario was sent over HTTP."""
-    if name not in PACKAGED_FILES and not name.startswith(vocabulary_files.FILE_PREFIX):
-        return f"unknown tokenizer {name!r}"
-    if is_sent and name.startswith(vocabulary_files.FILE_PREFIX) and not vocabulary_files.takes_sent_paths():
-        return "a scenario sent over HTTP names no files of the server; serve it from a file"
+def _check_tokenizer(name: str, *, is_sent: bool) -> tuple[str, str | None] | None:
+    """Return why a vocabulary cannot be used, and the nearest name; ``is_sent``: the scenario was sent over HTTP."""
+    from emulator.generation import vocabulary_files as files  # not needed without a vocabulary
+
+    if name not in files.PACKAGED_FILES and not name.startswith(files.FILE_PREFIX):
+        return f"unknown tokenizer {name!r}", find_nearest_name(name, (*PROFILES, *files.PACKAGED_FILES))
+    if is_sent and name.startswith(files.FILE_PREFIX) and not files.takes_sent_paths():
+        return "a scenario sent over HTTP names no files of the server; serve it from a file", None
     try:
         tokenizer_for(name)
-    except vocabulary_files.VocabularyError as error:
-        return str(error)
-    return ""
+    except files.VocabularyError as error:
+        return str(error), None
+    return None
 
 
 def _check_geometry(entry: DeploymentEntry) -> str:
@@ -141,6 +137,9 @@ def _check_geometry(entry: DeploymentEntry) -> str:
     geometry = entry.to_deployment(None).geometry
     if geometry is None or geometry.kind != "declared":
         return ""
+    from emulator.generation.embeddings.arrangement import MAX_TEXTS, ConflictError, arrange
+    from emulator.generation.embeddings.declared import count_block
+
     count = len(geometry.list_texts())
     if count > MAX_TEXTS:
         return f"{count} texts are declared; at most {MAX_TEXTS} are arranged"

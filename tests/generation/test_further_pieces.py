@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.generation.further_pieces import COMMON_PREFIX, FurtherPieces, find_key, load_limits, load_pages
+from emulator.generation.further_pieces import COMMON_PREFIX, FurtherPieces, load_limits, load_pages
 from emulator.generation.text import load_prose
 from emulator.generation.tokenizer import ProfileTokenizer, tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
@@ -13,23 +13,7 @@ FITTED = sorted(load_limits())
 
 def list_pieces() -> list[tuple[str, str]]:
     """Return each piece with the numbers that its page gives it."""
-    cells = [page.replace("\u240a", "\n").split("\t")[1:-1] for _, page in load_pages()]
-    return [pair for page in cells for pair in zip(page[::2], page[1::2], strict=True)]
-
-
-def test_pages_tell_their_longest_piece_and_have_their_beginning() -> None:
-    for key, page in load_pages():
-        longest, *cells = page.split("\t")[:-1]
-        assert int(longest) == max(map(len, cells[::2]))
-        assert {find_key(piece) for piece in cells[::2]} == {key}
-
-
-def test_pages_are_found_by_their_keys() -> None:
-    pages = load_pages()
-    listed = dict(pages)
-    assert [*listed] == sorted(listed, key=str.encode)
-    assert all(pages.find(key) == page.encode() for key, page in listed.items())
-    assert all(pages.find(key) is None for key in ("", "\0", "\t", "\U0010ffff", " zzz", "\ud800"))
+    return [pair for _, cells in load_pages() for pair in zip(cells[::2], cells[1::2], strict=True)]
 
 
 def test_every_number_belongs_to_one_piece() -> None:
@@ -50,7 +34,7 @@ def test_ids_avoid_those_of_other_tokens_and_come_back() -> None:
     limits = dict.fromkeys(load_pages().sizes, 5)
     obstacles = {*range(10), 2000, 2003, 2010, 9999}
     further = FurtherPieces(limits, obstacles, 2055)
-    found = {piece: id for piece, _ in list_pieces() if (id := further.find(piece)) is not None}
+    found = {piece: id for key, _ in load_pages() for piece, id in further.load(key).items()}
     assert len(found) == 5 * len(limits) == len({*found.values()})
     assert min(found.values()) == 10
     assert all(further.read(id) == piece for piece, id in found.items())
@@ -60,7 +44,7 @@ def test_ids_avoid_those_of_other_tokens_and_come_back() -> None:
 def test_ids_skip_obstacles_and_end_at_last_free_one() -> None:
     limits = {name: 2000 for name in ("words", "en_US")}
     further = FurtherPieces(limits, {*range(10), 2000, 2003, 2010}, 3000)
-    found = {piece: id for piece, _ in list_pieces() if (id := further.find(piece)) is not None}
+    found = {piece: id for key, _ in load_pages() for piece, id in further.load(key).items()}
     assert sorted(found.values()) == [id for id in range(10, 3000) if id not in (2000, 2003, 2010)]
     assert all(further.read(id) == piece for piece, id in found.items())
     assert further.read(3000) is None

@@ -1,24 +1,30 @@
-"""The pieces that are kept are those the command makes."""
+"""The pieces that are kept are those the command makes; each profile gives each of them an id of its own."""
 
-from emulator.generation.vocabulary import VOCABULARY, load_vocabulary, measure_longest
-from tests.tools.vocabulary.make import render
+import pytest
+
+from emulator.generation.tokenizer import ProfileTokenizer
+from emulator.generation.tokenizer_profiles import PROFILES
+from emulator.generation.vocabulary import VOCABULARY, load_vocabulary
+from tests.tools.vocabulary.make import list_pieces, render
 
 
 def test_stored_vocabulary_matches_generator_output() -> None:
     assert VOCABULARY.read_text(encoding="utf-8") == render()
 
 
-def test_longest_piece_lengths_match_pieces() -> None:
-    kept = load_vocabulary()
-    longest: dict[str, int] = {}
-    for piece in kept.pieces:
-        if len(piece) > 2:
-            longest[piece[:3]] = max(len(piece), longest.get(piece[:3], 0))
-    assert kept.longest == longest
+def test_ranks_are_those_of_the_lists() -> None:
+    kept, made = load_vocabulary(), list_pieces()
+    assert [kept.pieces[rank] for rank in range(len(kept.pieces))] == made
+    assert all(kept.find_rank(piece) == rank for rank, piece in enumerate(made[:2000]))
+    assert kept.find_rank("\ue000") is None
 
 
-def test_measure_longest_extends_stored_lengths() -> None:
-    kept = load_vocabulary().longest
-    assert measure_longest({" the": 1}) is kept
-    assert measure_longest({" the longest": 1})[" th"] == len(" the longest")
-    assert measure_longest({"ꙮꙮꙮꙮ": 1})["ꙮꙮꙮ"] == 4
+@pytest.mark.parametrize("name", sorted(PROFILES))
+def test_pieces_have_ids_of_their_own(name: str) -> None:
+    profile = PROFILES[name]
+    tokenizer = ProfileTokenizer(profile)
+    ids = {piece: tokenizer.number(piece) for piece in list_pieces()[:8000]}
+    assert len({*ids.values()}) == len(ids)
+    assert not {*ids.values()} & {*profile.special}
+    assert all(id is not None and tokenizer.decode([id]) == piece for piece, id in ids.items())
+    assert profile.fixed.items() <= {piece: tokenizer.number(piece) for piece in profile.fixed}.items()

@@ -3,15 +3,14 @@
 A piece's rank is its id in every tokenizer, so a change to one list is a change to every answer.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from emulator.core.json import dump_text
+from emulator.generation.pages import render_pages
 from emulator.generation.vocabulary import VOCABULARY
 
 _CAPITALISED = 2000  # as many of the most common English words also begin a sentence
-_PER_LINE = 16  # values, so that a change shows as a few lines
 
 _PUNCTUATION = """
 {" "} ": ":" "," ", {} [] [{ }] {{ }} "] ["  "}] "}, ]} }} }, ], ]; }; {" [" () (" ") (' ') (): ); )) )( ), ). ():
@@ -26,18 +25,16 @@ _SCRIPTS = (
 )
 
 
+def list_pieces() -> list[str]:
+    """Every piece by rank."""
+    return [*dict.fromkeys(chain(_list_symbols(), _list_words(), _list_chunks()))]
+
+
 def render() -> str:
-    """The file: every piece by rank without repetition, and how long those can be that begin with three characters."""
-    pieces = [*dict.fromkeys(chain(_list_symbols(), _list_words(), _list_chunks()))]
-    longest = {piece[:3]: len(piece) for piece in sorted(pieces, key=len) if len(piece) > 2}
-    lengths = (f"{dump_text(start)}:{length}" for start, length in longest.items())
-    return f'{{"pieces":[{_wrap(map(dump_text, pieces))}],"longest":{{{_wrap(lengths)}}}}}\n'
-
-
-def _wrap(values: Iterable[str]) -> str:
-    every = list(values)
-    lines = (every[at : at + _PER_LINE] for at in range(0, len(every), _PER_LINE))
-    return "\n" + ",\n".join(map(",".join, lines)) + "\n"
+    """The file: pages of pieces with their ranks, without repetition."""
+    pieces = list_pieces()
+    ranks = {piece: str(rank) for rank, piece in enumerate(pieces)}
+    return render_pages({"sizes": {"vocabulary": len(pieces)}}, ranks)
 
 
 def _list_symbols() -> Iterator[str]:
