@@ -208,10 +208,14 @@ def _url(text: str) -> str:
     return text
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, not {text!r}")
+def _count(text: str, least: int = 1) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number from {least}, not {text!r}")
     return int(text)
+
+
+def _count_or_none(text: str) -> int:
+    return _count(text, 0)
 
 
 def _percent(text: str) -> float:
@@ -431,7 +435,12 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     flag("--jobs", type=_count, metavar="N", help="runs at a time (default: processors + 1; with --clock real 1)")
     flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
     flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
-    flag("--max-runs", type=_count, metavar="N", help="most runs of the command")
+    flag(
+        "--max-runs",
+        type=_count_or_none,
+        metavar="N",
+        help="most runs of the command; 0 takes over earlier outcomes alone",
+    )
     flag("--full", action="store_true", help="run every cell, at every token, and merge none")
     flag("--shard", metavar="I/N", default="1/1", help="run the i-th part of n")
     flag("--json", metavar="FILE", help="write every cell; go on with a sweep that was ended early")

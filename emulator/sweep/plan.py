@@ -5,7 +5,7 @@ A cell is a class of calls, a fault and its position; ``cells.py`` lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -88,7 +88,7 @@ def plan_full(calls: Sequence[CallClass], probe: Probe) -> SweepPlan:
 def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> SweepPlan:
     """Return a plan that leaves out runs whose outcome other runs give; ``waits``: the clock is real."""
     units: list[Unit] = []
-    errors: dict[tuple[str, str], list[list[Group]]] = {}
+    lines: dict[Hashable, list[list[Group]]] = {}
     unchanged: list[Cell] = []
     for call in calls:
         plain = probe(call, [])
@@ -104,14 +104,14 @@ def plan_merged(calls: Sequence[CallClass], probe: Probe, *, waits: bool) -> Swe
         kinds: dict[str, list[Group]] = {}
         for group in groups.values():
             kinds.setdefault(_name_kind(group[0], found[group[0].key], waits=waits), []).append(group)
-        for kind in (_REFUSALS, _FAILURES):
-            line = kinds.pop(kind, [])
-            if kind == _REFUSALS:
-                line.sort(key=lambda group: _find_status(found[group[0].key]))
-            if line:
-                errors.setdefault((call.vendor, kind), []).append(line)
-        units += _build_units(kinds, found, is_stream=call.stream)
-    return SweepPlan([*(Unit("line", lines[0], lines[1:]) for lines in errors.values()), *units], unchanged)
+        for kind, alike in kinds.items():
+            if kind in (_HARMLESS, _DROPS):
+                cells = [group[0] for group in alike if group[0].fault != "drip"]  # the split in bytes has its writes
+                units.append(Unit("strongest", [[join_cells(kind, cells)], *alike] if len(cells) > 1 else alike))
+            else:
+                key = (call.vendor, kind) if kind in (_REFUSALS, _FAILURES) else (call.vendor, kind, call.stream)
+                lines.setdefault(key, []).append(_sort_line(kind, alike, found))
+    return SweepPlan([*map(_build_line, lines.values()), *units], unchanged)
 
 
 def _sign(cell: Cell, cells: Sequence[Cell], probe: Probe, *, waits: bool) -> object:
@@ -138,17 +138,20 @@ def _name_kind(cell: Cell, answer: object, *, waits: bool) -> str:
     return cell.fault if cell.fault in _LINES else cell.name
 
 
-def _build_units(
-    kinds: Mapping[str, Sequence[Group]], found: Mapping[Key, object], *, is_stream: bool
-) -> Iterator[Unit]:
-    """Yield the units of a class of calls, but those of its errors."""
-    for name, groups in kinds.items():
-        if name in (_HARMLESS, _DROPS):
-            cells = [group[0] for group in groups if group[0].fault != "drip"]  # the split in bytes has its writes
-            yield Unit("strongest", [[join_cells(name, cells)], *groups] if len(cells) > 1 else groups)
-        else:
-            line = sorted(groups, key=lambda group: _find_length(group[0], found))
-            yield Unit("ends" if name in _BODY_LINES and not is_stream else "line", line)
+def _sort_line(kind: str, groups: list[Group], found: Mapping[Key, object]) -> list[Group]:
+    """Return groups in an order in which neighbours are like each other; ``found``: the key of each cell."""
+    if kind == _FAILURES:
+        return groups
+    if kind == _REFUSALS:
+        return sorted(groups, key=lambda group: _find_status(found[group[0].key]))
+    return sorted(groups, key=lambda group: _find_length(group[0], found))
+
+
+def _build_line(lines: Sequence[Sequence[Group]]) -> Unit:
+    """Return the unit of one kind of faults; ``lines``: a line of each class, of which the longest tells most."""
+    longest, *further = sorted(lines, key=len, reverse=True)
+    cell = longest[0][0]
+    return Unit("ends" if cell.fault in _BODY_LINES and not cell.call.stream else "line", longest, further)
 
 
 def _find_status(answer: object) -> int:
