@@ -44,11 +44,11 @@ class Session(Generic[W]):
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """Maximum number of sessions; see :data:`MAX_SESSIONS`, :data:`MAX_OWN` and :data:`MAX_WEIGHT`."""
+    """Limits of the sessions; see :data:`MAX_SESSIONS`, :data:`MAX_OWN` and :data:`MAX_WEIGHT`."""
 
-    most: int = MAX_SESSIONS
-    own: int = MAX_OWN
-    weight: int = MAX_WEIGHT
+    max_sessions: int = MAX_SESSIONS
+    max_own: int = MAX_OWN
+    max_weight: int = MAX_WEIGHT
 
 
 class Sessions(Generic[W]):
@@ -106,10 +106,10 @@ class Sessions(Generic[W]):
         ``weight``: bytes of the scenario.
         """
         others = [session.weight for session in self._own.values() if session.name != name]
-        if len(others) >= self.limits.own:
-            return f"{self.limits.own:,} sessions have a scenario, clock or port of their own"
-        if weight and sum(others) + weight > self.limits.weight:
-            limit, own = self.limits.weight // 1024**2, weight // 1024
+        if len(others) >= self.limits.max_own:
+            return f"{self.limits.max_own:,} sessions have a scenario, clock or port of their own"
+        if weight and sum(others) + weight > self.limits.max_weight:
+            limit, own = self.limits.max_weight // 1024**2, weight // 1024
             return f"scenarios of sessions take {limit} MiB with this one of {own:,} KiB"
         return None
 
@@ -138,12 +138,12 @@ class Sessions(Generic[W]):
         self._evict_idle(self._now())
 
     def _evict_shared(self) -> None:
-        while len(self._shared) > self.limits.most:
+        while len(self._shared) > self.limits.max_sessions:
             if not self.evicted:
                 log.warning(
                     "more than %s sessions: the least recently used are dropped from now on, "
                     "except those with a scenario, clock or port of their own",
-                    f"{self.limits.most:,}",
+                    f"{self.limits.max_sessions:,}",
                 )
             self.evicted += 1
             self.end(next(iter(self._shared)))

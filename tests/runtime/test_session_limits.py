@@ -19,7 +19,7 @@ from tests.storage.servers import running as running_store
 
 LIMITED = b"version: 1\nrules: [{name: a, error: {kind: rate_limited}}]\n"
 REFUSED = 400  # the toy's status of a body that is too large
-FEW = SessionLimits(most=5, own=3)
+FEW = SessionLimits(max_sessions=5, max_own=3)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def make_rules(count: int) -> bytes:
 async def test_session_scenarios_are_limited_by_size(toy: Running) -> None:
     text = make_rules(200)
     weight = estimate_size(load_text(text, "scenario"))
-    toy.built.runtime.sessions.limits = SessionLimits(weight=2 * weight + 1000)
+    toy.built.runtime.sessions.limits = SessionLimits(max_weight=2 * weight + 1000)
     statuses = [(await control(toy, "PUT", f"/scenario?session={name}", text)).status for name in ("a", "b", "c", "a")]
     assert statuses == [200, 200, 429, 200]
     refused = await control(toy, "PUT", "/scenario?session=c", text)
@@ -165,7 +165,7 @@ async def test_configured_session_survives_eviction_on_every_replica(kind: str, 
     with running_store(kind, tmp_path) as url:
         async with open_replicas(url, PLAIN, 2) as replicas:
             for replica in replicas:
-                replica.built.runtime.sessions.limits = SessionLimits(most=5, own=1)
+                replica.built.runtime.sessions.limits = SessionLimits(max_sessions=5, max_own=1)
             assert (await control(replicas[0], "PUT", "/scenario?session=victim", LIMITED)).status == 200
             for replica in replicas:
                 await crowd(replica)

@@ -275,7 +275,9 @@ def test_evict_idle_removes_sessions_unused_for_one_hour() -> None:
 
 def test_least_recently_used_session_is_evicted() -> None:
     gone: list[str] = []
-    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, SessionLimits(most=2))
+    sessions: Sessions[object] = Sessions(
+        lambda session: gone.append(session.name), lambda: 0.0, SessionLimits(max_sessions=2)
+    )
     for name in ("a", "b", "a", "c"):
         sessions.use(name)
     assert gone == ["b"]

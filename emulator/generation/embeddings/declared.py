@@ -1,9 +1,7 @@
-"""Embedding vectors of all texts of a request under ``geometry: declared`` or ``lexical``.
+"""Compute the embedding vectors of all texts of a request under ``geometry: declared`` or ``lexical``.
 
-Declared texts have the cosines that the scenario declares.
-
-Texts that are not declared are ``lexical`` or hashed. All arithmetic is on integers that float64 and int64 hold
-exactly, so every machine gives the same bits.
+``generate.py`` calls it. Declared texts have the cosines that the scenario declares; all others are ``lexical`` or
+hashed. All arithmetic is on integers that float64 and int64 hold exactly, so every machine gives the same bits.
 """
 
 from __future__ import annotations

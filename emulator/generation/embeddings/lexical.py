@@ -1,7 +1,7 @@
-"""Embedding vectors of texts by their words (``geometry: lexical``): texts that share words or stems are close.
+"""Compute embedding vectors of texts by their words (``geometry: lexical``): those that share words or stems are close.
 
-A word has several features: its stem and its parts of three characters. Each adds its weight to a component that a hash
-chooses; a Hadamard transform then spreads the sums over all components.
+``declared.py`` calls it. A word has several features: its stem and its parts of three characters. Each adds its weight
+to a component that a hash chooses; a Hadamard transform then spreads the sums over all components.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parse requests to custom (pyfunc) models, data frames in, and render predictions.
+"""Parse requests to custom (pyfunc) models, which contain data frames, and render predictions.
 
 Sources: databricks-sdk ``serving_endpoints.query``; mlflow's scoring protocol for the shapes of input.
 """
