@@ -1,9 +1,10 @@
 """``emulator explain``: print which rule matches a request, why earlier rules do not, and the random draws."""
 
 import asyncio
+import re
 import sys
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from multidict import CIMultiDict
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -29,6 +30,7 @@ from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
 _CREDENTIALS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
+_PLACE = re.compile(r"^https?://[^/?#]*")
 _EXAMPLE = '{"vendor": "tgi", "path": "/v1/chat/completions", "body": {"model": "tgi", "messages": []}}'
 
 
@@ -49,7 +51,7 @@ class ExplainRequest(BaseModel):
 
     def to_wire(self, key: str) -> Request:
         """Convert to a request on the vendor's own port; ``key`` is its credential if its headers have none."""
-        url = urlsplit(self.path)
+        path, _, written = _PLACE.sub("", self.path).partition("#")[0].partition("?")
         headers = CIMultiDict(self.headers)
         if self.body is not None:
             headers.setdefault("Content-Type", "application/json")
@@ -57,11 +59,11 @@ class ExplainRequest(BaseModel):
             headers.update({"Authorization": f"Bearer {key}", "api-key": key})
         body = b"" if self.body is None else self.body.encode() if isinstance(self.body, str) else dump_json(self.body)
         query: dict[str, str] = {}
-        for name, value in parse_qsl(url.query, keep_blank_values=True):
+        for name, value in parse_qsl(written, keep_blank_values=True):
             query.setdefault(name, value)
         return Request(
             method=self.method or ("POST" if body else "GET"),
-            path=unquote(url.path),
+            path=unquote(path),
             query=query,
             headers=headers,
             body=body,

@@ -21,6 +21,7 @@ from emulator.recording.replay import read_response
 
 _MIN_CALLS = 30
 _MIN_GAP = 1e-6  # seconds; shorter gaps are events that arrived in one write
+_MAX_NUMBER = 1e20  # more than the nanoseconds since 1970
 
 
 class TraceError(ValueError):
@@ -115,7 +116,10 @@ def _objects(value: JSON) -> Iterator[Object]:
 
 
 def _number(value: JSON) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """Return a number that may be a time or a length; ``None`` for anything else, also NaN and what no clock shows."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not -_MAX_NUMBER < value < _MAX_NUMBER:
+        return None
+    return float(value)
 
 
 def _numbers(value: JSON) -> list[float]:

@@ -60,6 +60,7 @@ def test_explain_reports_matching_rule_and_failed_facets(
         pytest.param("{", "is not JSON", id="not JSON"),
         pytest.param("[]", "expected an object; a request looks like", id="no object"),
         pytest.param('{"vendor": "tgi"}', "path: field required; a request looks like", id="no path"),
+        pytest.param('{"vendor": "tgl", "path": "http://["}', "did you mean tgi?", id="no such vendor, no URL"),
         pytest.param('{"vendor": "tgl", "path": "/"}', "did you mean tgi?", id="no such vendor"),
     ],
 )
@@ -146,6 +147,7 @@ def test_explain_says_why_a_vendor_refuses_before_rules(
         ("databricks", "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations", ""),
         ("azure", "/openai/v1/chat/completions", "gpt-4o"),
         ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", ""),
+        ("azure", "http://[::1]:4012/openai/deployments/gpt%2D4o/chat/completions?api-version=2024-10-21#x", ""),
         ("mindie", "/v1/chat/completions", "llama_65b"),
         ("tgi", "/v1/chat/completions", "tgi"),
         ("openvino", "/v3/chat/completions", "llama3"),

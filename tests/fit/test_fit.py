@@ -152,6 +152,7 @@ def test_recordings_are_read(tmp_path: Path) -> None:
         ),
         pytest.param({"mean_ttft_ms": 5}, "only averages", id="averages"),
         pytest.param({"ttfts": [0.1] * 5}, "5 calls have a time to first token; a fit takes at least 30", id="few"),
+        pytest.param({"ttfts": [1e308, 10**400, -(10**400)] * 40}, "0 calls have a time", id="times of no clock"),
         pytest.param({"a": 1}, "no recording, journal, or result", id="something else"),
         pytest.param("text", "no JSON", id="text"),
     ],
