@@ -6,13 +6,13 @@ The clients and commands parse responses with the same models.
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticSerializationError
 
 from emulator.core.conversation import Body, find_prompt, list_messages
 from emulator.core.json import JSON, dump_text
-from emulator.core.units import parse_duration, require
+from emulator.core.units import parse_duration_value, require
 from emulator.scenario.conditions import Names, Number, When
 from emulator.scenario.models import Clock
 
@@ -109,12 +109,12 @@ def dump_model(model: BaseModel, *, include: set[str] | None = None, exclude_non
         return dump_text(model.model_dump(include=include, exclude_none=exclude_none))
 
 
-def _check_duration(text: str) -> str:
-    parse_duration(text)
-    return text
+def _check_duration(value: JSON) -> JSON:
+    parse_duration_value(value)
+    return value
 
 
-Duration = Annotated[str, AfterValidator(_check_duration), Field(examples=["60s"])]
+Duration = Annotated[str, BeforeValidator(_check_duration), Field(examples=["60s"])]
 
 
 class NoQuery(RequestModel):

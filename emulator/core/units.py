@@ -104,7 +104,8 @@ def require(holds: bool, message: str) -> None:
         raise PydanticCustomError("rule", message)
 
 
-def _parse_duration_value(value: JSON) -> float:
+def parse_duration_value(value: JSON) -> float:
+    """Return the seconds of a value that may be no text, for validators."""
     if not isinstance(value, str):
         raise PydanticCustomError("wanted", "expected a duration with a unit, such as 250ms")
     return parse_duration(value)
@@ -120,7 +121,7 @@ DURATION_SCHEMA: JSON = {
     "examples": ["250ms", "1.5s"],
 }
 
-Duration = Annotated[float, BeforeValidator(_parse_duration_value), WithJsonSchema(DURATION_SCHEMA)]
+Duration = Annotated[float, BeforeValidator(parse_duration_value), WithJsonSchema(DURATION_SCHEMA)]
 """Seconds; written with a unit."""
 
 
@@ -168,7 +169,7 @@ def _parse_moment(value: JSON) -> float:
         return parse_instant(text)
     if ":" in text:
         raise PydanticCustomError("wanted", _NO_TIME_OF_DAY)
-    return _parse_duration_value(value)
+    return parse_duration_value(value)
 
 
 INSTANT_SCHEMA: JSON = {"type": "string", "pattern": rf"^\s*{_INSTANT}\s*$", "examples": ["2026-11-23T09:55:00Z"]}
