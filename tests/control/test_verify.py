@@ -214,7 +214,9 @@ async def test_verify_reads_calls_of_replaced_scenario(toy: Running) -> None:
         pytest.param({"times": {"exactly": -1}}, "times.exactly: expected at least 0, got -1", id="fewer than none"),
         pytest.param({"order": [{}], "calls": {}}, "expected order, or calls and times", id="an order, and calls"),
         pytest.param({"order": []}, "order: expected a list of at least 1", id="an empty order"),
-        pytest.param({"within": 2}, "within: expected a string, got 2", id="a time that is a number"),
+        pytest.param(
+            {"within": 2}, "within: expected a duration with a unit, such as 250ms, got 2", id="a time that is a number"
+        ),
         pytest.param({"within": "2"}, "250ms", id="a time without a unit"),
         pytest.param({"session": "a b"}, "session", id="a name that no session has"),
     ],
