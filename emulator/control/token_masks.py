@@ -1,6 +1,6 @@
-"""Mask the tokens of a scenario for display, and restore them when the displayed scenario is sent back.
+"""Mask the API keys of a scenario (``keys[].token``) for display, and restore them when it is sent back.
 
-So the console can show and edit the active scenario without its tokens.
+So the console can show and edit the active scenario without them; ``cluster/snapshot.py`` shows it masked, too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Duplicate(Positioned):
     """
 
     whole_events: ClassVar[bool] = True
-    is_noticeable: ClassVar[bool] = False
+    is_noticeable: ClassVar[bool] = False  # a service may say a word twice
     type: Literal["duplicate"]
 
     def apply(self, response: FaultableResponse) -> FaultableResponse:

@@ -1,6 +1,6 @@
-"""Plan the parts of an answer: reasoning, prose, tool calls, JSON, or a reply that a scenario fixes.
+"""Plan the parts of an answer: reasoning, prose, tool calls, JSON, a refusal, or a reply that a scenario fixes.
 
-``generate.py`` joins and truncates the parts.
+``generate.py`` makes the segments of a plan of them, joined and truncated.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class FixedReply:
 
 
 GENERATED = FixedReply(is_generated=True)
-"""A reply that fixes nothing."""
+"""Marker of a scenario: the answer is generated as without a reply."""
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Write exchanges in a process of its own, so that the search for credentials delays no stream.
+"""Redact and write recorded exchanges in a process of its own, so that the search for credentials delays no stream.
 
 ``emulator record`` starts it.
 """

@@ -1,4 +1,7 @@
-"""Find rules and quotas that can never apply because an earlier one always does; ``lint.py`` warns of them."""
+"""Find rules that no call can reach and quotas that another one always refuses before; ``lint.py`` warns of them.
+
+An earlier rule takes all calls of such a rule, or its ``when`` contradicts itself.
+"""
 
 from __future__ import annotations
 

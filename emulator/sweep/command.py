@@ -1,4 +1,4 @@
-"""Run the command under test of ``emulator sweep``, with the URLs of one session in its environment.
+"""Run the command that ``emulator sweep`` tests, once for each fault, with the URLs of a session in its environment.
 
 A command that hangs is ended after a time limit, with the processes that it started.
 """

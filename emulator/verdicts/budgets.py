@@ -1,4 +1,7 @@
-"""Rule of verdicts: a client stops once its session's budget is spent."""
+"""Rule ``stops_at_budget``: a client starts no call after its session's tokens or money are spent.
+
+Nor does it try one request more often than the budget allows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers of ``/_emulator/sessions``: list sessions, end one, and open ports of its own for one."""
+"""Handlers of ``/_emulator/sessions``: list sessions, end one, open a port that serves a vendor to one."""
 
 from collections.abc import Iterable
 
@@ -38,7 +38,7 @@ class SessionHandlers:
 
 
 def _join(one: models.SessionState | None, other: models.SessionState) -> models.SessionState:
-    """Merge the state of one session in two processes."""
+    """Merge the state of one session in two worker processes."""
     if one is None:
         return other
     idle = min(one.idle_seconds, other.idle_seconds)

@@ -1,4 +1,4 @@
-"""Build instances that break exactly one rule of a schema, and list the rules that an instance breaks.
+"""Build instances that break exactly one rule of a JSON Schema, by changing one value of a valid one.
 
 ``emulator instance --mode invalid`` prints such instances.
 """
@@ -35,7 +35,7 @@ _RESOLVE = {"$ref": Node.resolve, "$dynamicRef": Node.resolve_dynamic, "$recursi
 
 
 def below(checker: Checker, spot: Spot, keyword: str) -> Iterator[Spot] | None:
-    """Yield the spots to which ``keyword`` applies schemas; return ``None`` if it is a rule of its own."""
+    """Yield the spots to which ``keyword`` applies schemas; return ``None`` if it states a rule itself."""
     node, value, path = spot
     argument = node.keywords[keyword]
     if keyword in _RESOLVE:

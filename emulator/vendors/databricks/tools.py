@@ -1,4 +1,4 @@
-"""Validate tools, tool choice and structured outputs for Databricks' Chat and Responses.
+"""Validate tools, tool choice, structured outputs and reasoning effort for Databricks' Chat and Responses.
 
 Sources: docs.databricks.com, "Function calling" and "Structured outputs on Databricks"; the texts on number
 types and ``additionalProperties`` are observed, the others are modelled on them and unverified.

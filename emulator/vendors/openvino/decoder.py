@@ -1,4 +1,4 @@
-"""Parse JSON and classify numbers as the server's C++ reader does, and encode strings."""
+"""Parse JSON, classify numbers and encode strings as OpenVINO Model Server does with its library rapidjson."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Route ``GET /metrics``: metrics of graphs and of classic models, in Prometheus text.
+"""Route ``GET /metrics``: metrics of generative graphs and of models for tensors, in Prometheus text.
 
 Source: model_server, docs/metrics.md, src/metrics/metric_config.cpp, src/model_metric_reporter.cpp and
 src/mediapipe_internal/mediapipegraphexecutor.hpp.
@@ -67,7 +67,9 @@ def _format_graphs(service: OpenVinoService, names: Sequence[str]) -> Iterator[s
 
 
 def _count(service: OpenVinoService, family: str, name: str, method: str) -> float:
-    """Return one value. A packet no graph takes counts as rejected and as error, a calculator's error as accepted.
+    """Return one value.
+
+    A request that the graph does not take counts as rejected and as error, one that fails inside it as accepted.
 
     A stream has as many responses as packets. Its end is sent with the last packet; so is usage in the server, which
     counts as a response of its own here.

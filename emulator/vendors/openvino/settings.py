@@ -1,4 +1,7 @@
-"""Scenario settings of OpenVINO Model Server: release, its switches, and options of the graph files."""
+"""Scenario settings of OpenVINO Model Server: the release, switches that override it, and the server's options.
+
+Some are defaults for what stands in a deployment's graph file.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Parse and answer Anthropic's Messages API on Azure, ``/anthropic/v1/messages``.
 
-With it Anthropic's own clients reach Claude in Foundry. ``protocols/anthropic/`` has the format.
+Anthropic's own clients reach Claude in Foundry by it. It is answered here as any other call, nothing is forwarded.
+``protocols/anthropic/`` has the format.
 
 Source: learn.microsoft.com, "Deploy and use Claude models in Microsoft Foundry" (``/anthropic/v1/messages``).
 """

@@ -1,4 +1,4 @@
-"""``ResponsesCodec``: render plans of the Responses API, and build the document that stores a response."""
+"""Render a planned answer as an object or stream of the Responses API, and build the document that stores it."""
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
@@ -22,7 +22,7 @@ class ResponsesCodec:
         items: items of the request itself.
         before: items of the conversation that it continues.
         previous: the response or conversation that it continues.
-        hidden: the response is stored for its conversation alone.
+        hidden: the request has ``store: false``; if stored at all, the response is for its conversation alone.
         background: the response is generated after the request has been answered.
         streamed: the stream of the response can be replayed.
     """
@@ -56,7 +56,7 @@ class ResponsesCodec:
         return build_pending(plan, self.options, "queued")
 
     def keep(self, plan: Plan, request: Request) -> tuple[str, JSON]:
-        """Return id and document to store: the response, its input, and its end (Unix seconds)."""
+        """Return id and document to store: the response, its input, and when its generation ends (Unix seconds)."""
         plan = self._count(plan, request)
         response = self.shape(plan)
         items = identify(self.items, plan.key)

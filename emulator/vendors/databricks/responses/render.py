@@ -1,4 +1,4 @@
-"""Codec of Databricks' Responses API: response objects, whole or as a stream, in the form of all vendors' Responses.
+"""Codec of Databricks' Responses API: response objects, whole or as a stream, in OpenAI's form, as Azure has it.
 
 ``parse.py`` gives each call its codec; ``protocols/openai/responses.py`` has the form.
 """

@@ -8,7 +8,7 @@ from zlib import adler32, crc32
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _STORED = 65535  # maximum bytes of a stored block
-_TILE = 32  # pixels; width of a stripe
+_TILE = 32  # pixels; height of a tile, which is eight wide
 
 
 def draw_png(width: int, height: int, key: bytes) -> bytes:

@@ -24,7 +24,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
 
 @dataclass(slots=True)
 class Options:
-    """Options of the engine, by the engine's names."""
+    """Options of OpenVINO GenAI, by its names."""
 
     release: Release
     values: dict[str, JSON] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def take_member(body: Object, name: str, kind: str) -> JSON:
 
 
 def take_text(form: Form, name: str, kind: str) -> JSON:
-    """Return a form field as a value of ``kind``; raise if its text is none."""
+    """Return a form field as a value of ``kind``; raise if its text is no such value."""
     text = form.text(name)
     if not text or kind == "string":
         return text or None
