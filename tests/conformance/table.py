@@ -156,7 +156,7 @@ def render(rows: list[Row], known: Mapping[tuple[Key, str], str]) -> str:
     reasons = "".join(f"- {', '.join(key)}, `{test}`: {why}\n" for (key, test), why in sorted(known.items()))
     return (
         "# Clients\n\n"
-        "Look here whether your client library works with the emulator. The table has the operations that were tested\n"
+        "Look here to see if your client library works with the emulator. The table has the operations that were tested\n"
         "with each library against a running emulator, and the verdict: *yes*, or how many of the tests passed. The\n"
         "libraries are real and unmodified. *Tried with* is the version of the client in the latest test.\n\n"
         "- `responses` is the package openai on Azure's Responses API.\n"
