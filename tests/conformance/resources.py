@@ -118,9 +118,9 @@ def render(found: Mapping[Outcome, int], package: str) -> str:
     passed = sum(count for outcome, count in found.items() if outcome.said == PASS)
     return (
         "# The openai package's own tests\n\n"
-        "Look here to see how complete the emulator's `/openai/v1` (Azure OpenAI) is for the openai package. The package's\n"
-        "source distribution has tests for every resource, written for a mock server that accepts any request. This\n"
-        "page has their results against the emulator.\n\n"
+        "Look here to see how complete the emulator's `/openai/v1` (Azure OpenAI) is for the openai package. The\n"
+        "package's source distribution has tests for every resource, written for a mock server that accepts any\n"
+        "request. This page has their results against the emulator.\n\n"
         "Tested: audio, chat, completions, responses, embeddings, models, images and vector stores; blocking and\n"
         "asynchronous clients, strict and loose; the default models and `gpt-3.5-turbo-instruct`. "
         "*Tests* is the number of tests.\n\n"

@@ -156,9 +156,9 @@ def render(rows: list[Row], known: Mapping[tuple[Key, str], str]) -> str:
     reasons = "".join(f"- {', '.join(key)}, `{test}`: {why}\n" for (key, test), why in sorted(known.items()))
     return (
         "# Clients\n\n"
-        "Look here to see if your client library works with the emulator. The table has the operations that were tested\n"
-        "with each library against a running emulator, and the verdict: *yes*, or how many of the tests passed. The\n"
-        "libraries are real and unmodified. *Tried with* is the version of the client in the latest test.\n\n"
+        "Look here to see if your client library works with the emulator. The table has the operations that were\n"
+        "tested with each library against a running emulator, and the verdict: *yes*, or how many of the tests\n"
+        "passed. The libraries are real and unmodified. *Tried with* is the version of the client in the latest test.\n\n"
         "- `responses` is the package openai on Azure's Responses API.\n"
         "- `resource` is openai, anthropic and Azure's packages for projects, identity and inference, on one\n"
         "  resource.\n"
