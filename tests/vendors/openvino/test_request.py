@@ -359,9 +359,10 @@ def test_other_post_routes_need_no_key(path: str, refusal: Refusal | None) -> No
 )
 def test_parsed_call_is_independent_of_client_headers(path: str, body: JSON) -> None:
     calls = []
+    own = {**body, "metadata": {"of": "this test"}}  # options seen twice before have a codec that is prepared for more
     for session in ("a", "b"):
         headers = {"X-Session": session, "Authorization": f"Bearer {session}"}
-        answer = LATEST.send(path, body, headers=headers)
+        answer = LATEST.send(path, own, headers=headers)
         assert isinstance(answer, InferenceCall)
         assert answer.repeatable
         calls.append((answer.request, answer.prompt_tokens, answer.stream, answer.codec))
