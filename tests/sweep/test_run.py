@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -12,7 +14,7 @@ from emulator.client import EmulatorClient
 from emulator.sweep.cells import FAULTS, KINDS
 from emulator.sweep.plan import Key, SweepPlan
 from emulator.sweep.run import Row, Sweep, SweepOptions
-from tests.sweep.programs import InProcess, agent, chain, credulous, sound, stubborn
+from tests.sweep.programs import PATIENCE, Failure, InProcess, agent, chain, credulous, sound, stubborn
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +65,20 @@ def test_merged_sweep_gives_the_outcomes_of_the_full_one(program: Callable[[Mapp
     outcomes = {row.outcome for row in few.values()}
     assert "survived" in outcomes
     assert ("failed silently" in outcomes) == (program is not sound)
+
+
+def test_command_that_cannot_run_beside_itself_runs_alone() -> None:
+    together, begun = Barrier(2), count()
+
+    def share_a_port(variables: Mapping[str, str]) -> None:
+        if next(begun) < 2:
+            together.wait(PATIENCE)
+            raise Failure
+        sound(variables)
+
+    with start() as server:
+        todo = Sweep(server, OPTIONS, InProcess(share_a_port), lambda row, made, left: None)
+        assert todo.run_baseline().runs_alone
 
 
 def test_sweep_follows_calls_that_need_others(tmp_path: Path) -> None:
