@@ -303,6 +303,8 @@ def _write_vectors(
     key_of = prepare_key(seed, "embedding", deployment.name, instruction, ...)
     keys = [key_of(digest_long(text)) for text in texts]
     vectors = _draw_vectors(texts, keys, deployment, dimensions, seed)
+    if reply is not None and reply.embeddings and not vectors.flags.writeable:
+        vectors = vectors.copy()
     for takes, vector in reversed(() if reply is None else reply.embeddings):  # the first entry wins
         for row, text in enumerate(texts):
             if takes(text):

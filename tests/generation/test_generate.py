@@ -6,6 +6,7 @@ import jsonschema_rs
 import pytest
 
 from emulator.core.cache import clear_all
+from emulator.core.geometry import Geometry
 from emulator.core.json import Object, as_object, dump_string
 from emulator.core.plan import Choice
 from emulator.core.requests import (
@@ -348,3 +349,22 @@ def test_parallel_calls_of_one_tool_take_different_values() -> None:
     calls = first(ask).tool_calls
     assert [name for name, _ in calls] == ["get_weather"] * len(calls)
     assert len({arguments for _, arguments in calls}) == len(calls)
+
+
+def test_reply_replaces_vectors_by_words() -> None:
+    """Cached vectors stay as they are."""
+    deployment = replace(
+        DEPLOYMENT, task="embeddings", dimensions=64, normalized=True, geometry=Geometry(kind="lexical")
+    )
+    reply = FixedReply(embeddings=((lambda text: text == "b", (0.5,) * 64),))
+    texts = EmbeddingRequest(inputs=("a", "b"))
+    tokenizer = tokenizer_for("bert")
+    rows = []
+    for which in (None, reply, None):
+        vectors = generate(texts, deployment, tokenizer, 0, (1, 1), which).vectors
+        assert vectors is not None
+        rows.append(vectors.tolist())
+    plain, fixed, again = rows
+    assert plain == again
+    assert fixed == [plain[0], [0.5] * 64]
+    assert plain[1] != fixed[1]

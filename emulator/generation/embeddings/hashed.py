@@ -68,8 +68,7 @@ def lengthen(rows: Floats, texts: Sequence[bytes]) -> Floats:
         steps = rows[block] * (_HALF_OF_LONG * _draw_lengths(keys[block, 1]))[:, None]
         np.floor(steps, out=steps)
         steps += 0.5
-        steps /= _HALF_OF_LONG
-        longer[block] = steps
+        np.divide(steps, _HALF_OF_LONG, out=longer[block], casting="same_kind")
     return longer
 
 

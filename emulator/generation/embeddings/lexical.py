@@ -70,7 +70,7 @@ def _vectors_of(model: bytes, dimensions: int) -> _Vectors:
 
 
 def draw_lexical(texts: Sequence[str], dimensions: int, model: bytes) -> Floats:
-    """Return the vectors of texts by their words."""
+    """Return the vectors of texts by their words; read-only ones, as they may be cached."""
     import numpy as np
 
     if dimensions > _MAX_CACHED:
@@ -80,10 +80,11 @@ def draw_lexical(texts: Sequence[str], dimensions: int, model: bytes) -> Floats:
     missing = [*dict.fromkeys(text for text in texts if text not in known)] if known else [*dict.fromkeys(texts)]
     if missing:
         drawn = _draw(missing, dimensions, model)
+        drawn.flags.writeable = False
         for text, row in zip(missing, drawn, strict=True):
             known[text] = cache.keep(text, row) if len(text) <= _MAX_CACHED else row
         if len(missing) == len(texts):
-            return drawn.copy()  # the caller may change it
+            return drawn
     return np.array([known[text] for text in texts])
 
 
