@@ -36,13 +36,14 @@ class Unit:
 
     Fields:
         kind: ``line``: groups are in order, and those between two of equal outcome have that outcome, too; first,
-            middle and last are run at once. ``ends``: the same with first and last alone. ``strongest``: if the
-            command survives the first without a breach, it survives the others.
+            middle and last are run at once. ``ends``: the same with first and last alone. ``front``: with the
+            second as well, as what hangs is best tried at once. ``strongest``: if the command survives the first
+            without a breach, it survives the others.
         further: the same faults of further classes, a line each. If the groups above have one outcome and the first
             of a further line has it, too, the rest of that line has it.
     """
 
-    kind: Literal["line", "ends", "strongest"]
+    kind: Literal["line", "ends", "front", "strongest"]
     groups: Sequence[Group]
     further: Sequence[Sequence[Group]] = ()
 
@@ -151,7 +152,9 @@ def _build_line(lines: Sequence[Sequence[Group]]) -> Unit:
     """Return the unit of one kind of faults; ``lines``: a line of each class, of which the longest tells most."""
     longest, *further = sorted(lines, key=len, reverse=True)
     cell = longest[0][0]
-    return Unit("ends" if cell.fault in _BODY_LINES and not cell.call.stream else "line", longest, further)
+    if cell.fault in _BODY_LINES and not cell.call.stream:
+        return Unit("ends", longest, further)
+    return Unit("front" if cell.fault == "hang" else "line", longest, further)
 
 
 def _find_status(answer: object) -> int:
@@ -190,6 +193,7 @@ def _find_in(kind: str, groups: Sequence[Group], known: Mapping[Key, object]) ->
             return [groups[0]] if None in outcomes[1:] else []
         return [] if _is_clean(outcomes[0]) else _list_unknown(groups, outcomes, range(1, last + 1))
     sampled = [0, last] if kind == "ends" else [0, last // 2, last]
+    sampled += [min(1, last)] if kind == "front" else []
     wanted = _list_unknown(groups, outcomes, sampled)
     if wanted:
         return wanted

@@ -61,6 +61,7 @@ LINE = [[cell("truncate", str(number))] for number in range(7)]
         pytest.param("line", "aabaaaa", 3, 1, id="an outcome that no sample meets"),
         pytest.param("ends", "aaaaaaa", 2, 0, id="ends alike"),
         pytest.param("ends", "aaaaaab", 7, 0, id="ends that differ"),
+        pytest.param("front", "abbbbbb", 4, 0, id="a border behind the first"),
         pytest.param("strongest", "saaaaaa", 1, 6, id="the strongest is survived"),
         pytest.param("strongest", "absasbs", 7, 0, id="the strongest fails"),
     ],
