@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from emulator.core.cache import lru
@@ -31,7 +32,7 @@ _MAX_COSINE = 0.9996  # cosine of two texts: with 1 they were one vector, and fe
 _STEP = 1e-6  # cosines are multiples of it, so that every machine's rounding gives the same
 _MAX_REFINED = 128  # texts: more take too long
 _RANKS = (2, 3, 4, 5, 6, 8)
-_FEW_ROUNDS, _MANY_ROUNDS = 25, 60
+_FEW_ROUNDS, _MANY_ROUNDS = (25, 80), 60
 _MISSED = 3e-4  # by which a cosine may be missed
 _FAR = 0.02  # a cosine that is missed by as much after many rounds will not be met
 _CHECKED_ROUNDS, _PROGRESS = 10, 0.8  # rounds after which at most this share of the squares of what is missed is left
@@ -167,9 +168,10 @@ def _refine(cosines: Matrix, relations: Sequence[_Relation], exact: dict[tuple[i
     search = _Search(relations, exact)
     misses, has_arrived = search.approach(_factor(cosines, len(cosines)), _MANY_ROUNDS)
     near = misses.found
-    for rank in _RANKS if misses.largest < _FAR else ():  # with more dimensions than are necessary it is slow again
+    # With more dimensions than are necessary it is slow again.
+    for rounds, rank in product(_FEW_ROUNDS, _RANKS) if misses.largest < _FAR else ():
         if not has_arrived and rank < len(cosines):
-            misses, has_arrived = search.approach(_factor(near, rank), _FEW_ROUNDS)
+            misses, has_arrived = search.approach(_factor(near, rank), rounds)
     if not has_arrived:
         return None
     lengths = np.sqrt(np.diagonal(misses.found))

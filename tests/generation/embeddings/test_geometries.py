@@ -196,3 +196,9 @@ def test_declarations_hold_or_their_conflict_is_named(part: int) -> None:
         assert count > 10
     else:
         assert all(len(named) == 3 and all("'p" in words for words in named) for named in conflicts)
+
+
+def test_texts_of_a_plane_are_arranged_after_many_rounds() -> None:
+    geometry = draw_geometry(7232)
+    assert find_conflict(geometry) == ()
+    check_vectors(geometry)
