@@ -13,7 +13,7 @@ from emulator.settings import Settings
 
 
 def find_front(settings: Settings, port: str | None) -> str:
-    """Return the base URL of the front port: from ``--port`` if given, else from the port file if one is set.
+    """Return the base URL of the front port: by ``--port``, else by the port file if one is set, else by the settings.
 
     Raises:
         ValueError: the port file is missing or was not written by an emulator.

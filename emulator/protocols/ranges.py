@@ -1,6 +1,6 @@
-"""``Range``: the bounds of a numeric request field, and the error outside of them; a row of a vendor's table.
+"""``Range``: the bounds of a numeric request field, and the error outside of them.
 
-MindIE, OpenVINO and TGI have such tables.
+MindIE, OpenVINO and TGI have tables of them.
 """
 
 from math import inf, nextafter

@@ -64,7 +64,7 @@ class Writers(Protocol):
         """Take the next writes of a response."""
 
     def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
-        """Write the rest and the ending, of which ``exchange`` has the fields."""
+        """Write the rest, and the ending that ``exchange`` has; return the summary."""
 
     def close(self) -> None:
         """End; nothing is written afterwards."""

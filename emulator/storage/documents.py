@@ -1,6 +1,6 @@
 """Keep documents of sessions, such as stored responses and changed endpoints, in memory, up to a total size.
 
-``StorageLimits`` are those of every kind of store.
+``StorageLimits`` has the maxima of every kind of store.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from emulator.core.json import JSON
 
 @dataclass(frozen=True, slots=True)
 class StorageLimits:
-    """Storage limits of one namespace; the least recently used data is evicted first.
+    """Storage limits of one namespace.
+
+    Evicted first are the counters unused longest, the shares opened first, and the documents written longest ago.
 
     Fields:
         counters: maximum of all sessions together; a session above its equal share evicts its own.

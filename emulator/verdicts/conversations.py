@@ -1,4 +1,4 @@
-"""Rules of verdicts about what later requests repeat: an incomplete answer, or a result of broken tool arguments."""
+"""Rules of verdicts on what no later prompt may have: text of a cut stream, a plain result of broken tool arguments."""
 
 from __future__ import annotations
 

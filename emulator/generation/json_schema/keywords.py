@@ -1,4 +1,4 @@
-"""Read keywords of a schema node for all modules of this package, including those that depend on sibling keywords."""
+"""Read keywords of a schema, some of which depend on sibling keywords, for the checker and the generator of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validate and parse a request of the Gemini API: fields, contents, tools, sampling and schemas; Databricks has it."""
+"""Validate and parse a request of the Gemini API: fields, contents, tools, sampling, schemas; for Databricks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse messages, tools and formats of OpenAI chat requests, and build log-probabilities, for all vendors."""
+"""What vendors share of OpenAI's chats: parsers of messages, tools and formats, log-probabilities, cached tokens."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -30,7 +30,7 @@ MAX_BEAM_TOKENS = 128
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingFields:
-    """Validated fields up to ``n``; ``None``: absent from the request.
+    """Validated fields up to ``use_beam_search``; ``None``: absent from the request.
 
     Fields:
         top_k: 0 means no limit.
@@ -66,7 +66,11 @@ class SamplingFields:
         return temperature == 0 or top_k == 1 or (temperature is None and top_k is None and top_p is None)
 
     def build_sampling(self, max_tokens: int, logprobs: int | None = None) -> Sampling:
-        """Build the sampling; greedy at temperature 0 or if temperature, ``top_k`` and ``top_p`` are all absent."""
+        """Build the sampling.
+
+        It is greedy at temperature 0, with a ``top_k`` of 1, or if temperature, ``top_k`` and ``top_p`` are all absent.
+        A beam search is greedy if it returns one choice.
+        """
         temperature, top_k, top_p = self.temperature, self.top_k, self.top_p
         return Sampling(
             max_tokens=max_tokens,

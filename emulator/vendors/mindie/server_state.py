@@ -1,4 +1,4 @@
-"""State of the server that management requests change, stored as one document per fact.
+"""Read the state of the server: one document per fact, which ``management.py`` writes.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``src/engine/lora_manager.cpp``.
 """
@@ -15,7 +15,7 @@ from emulator.vendors.mindie.profile import DeploymentProfile, MindieService
 
 Documents = Mapping[str, JSON]
 STOPPED, ENGINE, ROLE = "stopped", "engine", "role"  # document keys
-READY, NORMAL, PAUSED = 0, 1, 3  # engine status, as in running-status
+READY, NORMAL, PAUSED = 0, 1, 3  # engine status, as in running-status; READY: reinitialised
 _ADAPTER = "lora:"
 
 
@@ -25,7 +25,7 @@ def parse_engine(documents: Documents) -> int:
 
 
 def is_idle(documents: Documents) -> bool:
-    """Return whether the engine is paused or reinitialised; each request then ends before its first token."""
+    """Return whether the engine is paused, or reinitialised and not resumed; a request then ends before its first token."""
     return parse_engine(documents) in (PAUSED, READY)
 
 

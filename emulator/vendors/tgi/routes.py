@@ -1,4 +1,4 @@
-"""Route table and vendor definition of Hugging Face text-generation-inference.
+"""Vendor definition of Hugging Face text-generation-inference: routes, credentials and admission.
 
 Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; release 0.9.4 at its tag.
 """
@@ -41,8 +41,8 @@ _ANY_REQUEST: serde.Type[GenerateRequest | ChatBody | CompletionBody] = serde.un
 def admit(request: Request, service: TgiService) -> str:
     """Return the principal if the server has capacity.
 
-    The body is read, and the best of several answers, tools and template are looked at, before a place is taken; the
-    rest is validated after it. Each prompt, instance and choice takes a place.
+    Errors of the body, ``best_of``, tools and template come before a place is taken, all others after it. Each prompt,
+    instance and choice takes a place.
 
     Source: text-generation-inference, ``router/src/infer/mod.rs:112-141`` (generate_stream) and
     ``router/src/infer/mod.rs:319-332`` (generate_best_of).
@@ -197,7 +197,7 @@ _POSTS: Mapping[str, Parse] = {
     "/invocations": parse_invocations,
     "/tokenize": _since_1(handle_tokenize),
 }
-_GUARDED = frozenset(_POSTS)
+_GUARDED = frozenset(_POSTS)  # paths that want a key
 _INFERENCE = _GUARDED - {"/tokenize"}
 
 VENDOR = Vendor(

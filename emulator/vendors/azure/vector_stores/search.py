@@ -146,7 +146,7 @@ def _find_space(text: str, at: int) -> int:
 
 
 def matches_filter(attributes: Object, condition: JSON) -> bool:
-    """Return whether attributes fit a comparison or a combination of them; an attribute that is missing fits none."""
+    """Return whether attributes fit a comparison or a combination of them; a missing one fits ``ne``, ``nin``."""
     if condition is None:
         return True
     given = as_object(condition)

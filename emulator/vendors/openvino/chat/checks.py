@@ -1,4 +1,4 @@
-"""Table of message, image and tool checks, with a row for each release that changed one.
+"""Checks of messages, images, sounds and tools in chats and Responses, with a row for each release that changed one.
 
 Source: model_server, src/llm/http_llm_calculator.cc (v2024.2), src/llm/apis/openai_completions.cpp, parseMessages and
 parseTools (v2025.0 to v2026.3), src/llm/servable.cpp, prepareInputs, and src/llm/io_processing (v2026.3).
@@ -22,11 +22,10 @@ class Checks:
             validated when the model takes them, not while the message is parsed.
         domains: hosts must be allowed; earlier releases fetch images from any host.
         failure: error text of an image in no supported format.
-        media: status word with which a text graph refuses images; empty: it ignores them.
+        media: status word with which a graph for text alone refuses images; empty: it ignores them.
         content: handling of a content that is neither text nor array: refuse, show or hide it in the template.
         tool_calls: validate ``tool_calls`` of messages.
         tools: validate all offered tools, or only if ``tool_choice`` names one.
-        flat: a tool may omit ``function``; its type is then validated, and parameters always are.
         sounds: parts of a message may be ``input_audio``.
     """
 
@@ -38,7 +37,6 @@ class Checks:
     content: Literal["refused", "shown", "unseen"] = "refused"
     tool_calls: bool = False
     tools: Literal["all", "named"] = "all"
-    flat: bool = False
     sounds: bool = False
 
 
@@ -50,7 +48,7 @@ _2025_2 = replace(
 _2025_3 = replace(_2025_2, tools="all")
 _2025_4 = replace(_2025_3, tool_calls=True)
 _2026_0 = replace(_2025_4, domains=True)
-_2026_2 = replace(_2026_0, texts="joined", flat=True, failure="Image parsing failed")
+_2026_2 = replace(_2026_0, texts="joined", failure="Image parsing failed")
 _2026_3 = replace(_2026_2, pictures="deferred", media="INVALID_ARGUMENT", content="unseen", sounds=True)
 _ROWS: Mapping[tuple[int, int], Checks] = {
     (2026, 3): _2026_3,

@@ -51,7 +51,7 @@ def parse_response_format(fields: Fields) -> Form:
     """Parse ``response_format``; a format that the engine cannot enforce counts as absent.
 
     Raises:
-        EmulatedError: with the calculator's text.
+        EmulatedError: the format is no object or, in 2025.3, no schema.
     """
     rule = fields.release.response_format
     value = fields.body.get("response_format")
