@@ -25,7 +25,7 @@ def parse_engine(documents: Documents) -> int:
 
 
 def is_idle(documents: Documents) -> bool:
-    """Return whether the engine is paused, or reinitialised and not resumed; a request then ends before its first token."""
+    """Return whether the engine is paused, or reinitialised and not resumed; requests end before their first token."""
     return parse_engine(documents) in (PAUSED, READY)
 
 
