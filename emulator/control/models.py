@@ -150,7 +150,7 @@ class MistakeRow(ResponseModel):
     path: str
     message: str
     suggestion: str | None = None
-    code: str = Field(default="EM004", description="Kind of the mistake, warning or note: see `docs/check.md`.")
+    code: str = Field(default="EM004", description="Kind of the mistake, warning or note: see `docs/scenarios.md`.")
 
 
 class Problem(ResponseModel):

@@ -58,7 +58,7 @@ scenario.
 | --- | --- | --- |
 | a JSON Schema to satisfy | 6,000 steps, 64 KiB of JSON, 96 levels; parsing a pattern counts, too | the vendor's error: no instance was found within the bound |
 | a grammar of a custom tool | {MAX_GRAMMAR:,} characters, 500 rules, each parsed a bounded number of times | the vendor's error: the grammar is not valid |
-| levels of a JSON body | some 900; OpenVINO: 100 from 2026.2 on, {MAX_DEPTH:,} before | the vendor's error for invalid or too deep JSON |
+| levels of a JSON body | some 900; Databricks: 150; TGI: 127 in the fields that it reads; MindIE: 10 (`max_json_depth`); OpenVINO: 100 from 2026.2 on, {MAX_DEPTH:,} before | the vendor's error for invalid or too deep JSON |
 | values of a prompt that are used as arguments of a tool | the first {_PROMPT:,} characters of the prompt, {_MAX_MEMBERS} members of an enumeration, {_MAX_NUMBERS} numbers, {_MAX_TRIALS} parameters | generated values |
 | a reply after its placeholders are filled in | 8 bytes for each of `tokens`, 2 MiB by default, and at most `text` | the vendor's internal error; the log names the rule |
 | faults of one rule | {_MAX_FAULTS} | `emulator check` and `PUT` |

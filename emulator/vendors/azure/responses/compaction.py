@@ -1,4 +1,4 @@
-"""``POST /responses/compact``: shorten a conversation to its messages of the user and one item of type ``compaction``.
+"""``POST /responses/compact``: shorten a conversation to its plain messages and one item of type ``compaction``.
 
 The item has a random text as ``encrypted_content``; a client sends both as ``input`` of its next request in place of
 the conversation. ``routes.py`` names :func:`compact`.
