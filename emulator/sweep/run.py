@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -175,8 +175,14 @@ class Sweep:
         """
         options = self._options
         copies = min(2, options.jobs)
-        with ThreadPoolExecutor(copies) as pool:
+        pool = ThreadPoolExecutor(copies)
+        try:
             found = [each.result() for each in [pool.submit(self._run_plain) for _ in range(copies)]]
+        except BaseException:  # such as Ctrl-C, which the command does not see
+            self._runner.end()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
         if copies > 1 and any(one.base.ended.exit != 0 for one in found):
             self._places = Places(1, 0)
             found = [replace(self._run_plain(), runs_alone=True)]
@@ -214,15 +220,15 @@ class Sweep:
         for cell in plan.unchanged:
             scenario = cell.write_scenario(baseline.document)
             self._add(cell, Row(*cell.key, SURVIVED, scenario, (), (NO_FAULT,), test=cell.call.test))
+        limit = self._options.hang_after or max(_MIN_HANG, _TIMEOUT_FACTOR * baseline.base.seconds)
         self._infer(baseline, plan)
-        pool = ThreadPoolExecutor(self._places.most)
-        try:
-            self._run_all(baseline, plan, pool)
-        except BaseException:
-            self._runner.end()
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
+        while todo := self._find_todo(plan):
+            most = self._options.max_runs
+            some = todo if most is None else todo[: max(0, most - self.made)]
+            self._run_all(baseline, some, limit, len(todo))
+            self._infer(baseline, plan)
+            if len(some) < len(todo):
+                return
 
     def _take_earlier(self, baseline: Baseline, plan: SweepPlan, earlier: Earlier) -> None:
         for cell in plan.cells:
@@ -230,40 +236,28 @@ class Sweep:
             if row is not None:
                 self._add(cell, row)
 
-    def _find_todo(self, plan: SweepPlan, begun: Collection[Key]) -> list[Group]:
-        """Return the groups to begin now; those that may hang come first, as they take longest."""
+    def _find_todo(self, plan: SweepPlan) -> list[Group]:
+        """Return the groups to run now; those that may hang come first, as they take longest."""
         known = {key: row.breaches for key, row in self._known.items()}
         found = {group[0].key: group for unit in plan.units for group in find_next(unit, known)}
-        todo = [group for key, group in found.items() if key not in begun]
-        return sorted(todo, key=lambda group: group[0].fault != "hang")
+        return sorted(found.values(), key=lambda group: group[0].fault != "hang")
 
-    def _run_all(self, baseline: Baseline, plan: SweepPlan, pool: ThreadPoolExecutor) -> None:
-        """Run what the plan needs; each result may ask for further runs, which begin as places become free.
-
-        With ``max_runs`` they begin when all before have ended, so that the same are made each time.
-        """
-        limit = self._options.hang_after or max(_MIN_HANG, _TIMEOUT_FACTOR * baseline.base.seconds)
-        most, begun, open_runs = self._options.max_runs, set[Key](), dict[Future[Run], Group]()
-        while True:
-            todo = self._find_todo(plan, begun)
-            if most is None:
-                some = todo[: self._places.most - len(open_runs)]
-            else:
-                some = [] if open_runs else todo[: most - len(begun)]
-            for group in some:
-                begun.add(group[0].key)
-                open_runs[pool.submit(self._run_cell, group[0], baseline, limit)] = group
-            if not open_runs:
-                return
-            left = len(todo) - len(some) + len(open_runs)
-            for ended in wait(open_runs, return_when=FIRST_COMPLETED).done:
-                group, run = open_runs.pop(ended), ended.result()
+    def _run_all(self, baseline: Baseline, todo: Sequence[Group], limit: float, left: int) -> None:
+        pool = ThreadPoolExecutor(self._places.most)
+        runs = {pool.submit(self._run_cell, group[0], baseline, limit): group for group in todo}
+        try:
+            for ended in as_completed(runs):
+                group, run = runs[ended], ended.result()
                 self.made += 1
                 left -= 1
                 for cell in group:
                     like = () if cell is group[0] else group[0].key
                     self._add(cell, write_row(cell, run, baseline, like), left)
-            self._infer(baseline, plan)
+        except BaseException:
+            self._runner.end()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _run_cell(self, cell: Cell, baseline: Baseline, limit: float) -> Run:
         leave_after = _WAITS_AFTER * baseline.base.seconds if cell.fault == "hang" else None

@@ -5,13 +5,14 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 
 from emulator import start
 from emulator.client import EmulatorClient
 from emulator.sweep.cells import FAULTS, KINDS
+from emulator.sweep.command import CommandResult
 from emulator.sweep.plan import Key, SweepPlan
 from emulator.sweep.run import Row, Sweep, SweepOptions
 from tests.sweep.programs import PATIENCE, Failure, InProcess, agent, chain, credulous, sound, stubborn
@@ -138,3 +139,27 @@ def test_client_that_spends_more_than_its_budget_is_over_it(tmp_path: Path) -> N
     failures = {"rate_limited", "overloaded", "not_ready", "timeout", "internal", "status"}
     assert outcomes == dict.fromkeys((*failures, "empty_body"), "over budget")
     assert "budget:\n  attempts: 1\n" in found["databricks chat stream", "empty_body", ""].scenario
+
+
+class Endless(InProcess):
+    """Runs a program that fails in its first copy, and whose second copy ends only if it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(sound)
+        self.both, self.ended = Barrier(2, timeout=PATIENCE), Event()
+
+    def run(self, variables: Mapping[str, str], limit: float) -> CommandResult:
+        if self.both.wait() == 0:
+            raise KeyboardInterrupt
+        assert self.ended.wait(PATIENCE)
+        return CommandResult(1)
+
+    def end(self) -> None:
+        self.ended.set()
+
+
+def test_interrupt_ends_both_runs_without_faults() -> None:
+    runner = Endless()
+    with start() as server, pytest.raises(KeyboardInterrupt):
+        Sweep(server, OPTIONS, runner, lambda row, made, left: None).run_baseline()
+    assert runner.ended.is_set()
