@@ -117,11 +117,13 @@ def remember_chat(
         parse_options: called if the options are remembered now.
         context: the argument of :func:`recall_chat`.
     """
-    if not request.documents:
-        with suppress(ValueError):  # nested too deeply to encode
-            key = _build_key(request, context, request.json_members())
-            if len(key[3]) <= _MAX_SIZE and service.options.get(key) is None:
-                service.options.keep(key, parse_options() if key in service.options else None)
+    if request.documents:
+        return
+    with suppress(ValueError):  # no JSON but for a lenient vendor, or nested too deeply to encode
+        body = request.json()
+        key = _build_key(request, context, body) if type(body) is dict else None
+        if key is not None and len(key[3]) <= _MAX_SIZE and service.options.get(key) is None:
+            service.options.keep(key, parse_options() if key in service.options else None)
 
 
 def _build_key(request: Request, context: Context, body: Object) -> OptionsKey:

@@ -452,3 +452,19 @@ def test_unique_options_leave_no_call_behind() -> None:
         parse(setup, {"model": setup.models[0], "messages": PLAIN_SAID, "seed": seed})
     assert not is_remembered(setup)
     assert len(find(setup)[2].options) <= 512
+
+
+@pytest.mark.parametrize("dressed", [b"\xef\xbb\xbf%b", b"%bx", b"%b\x00", b" \xef\xbb\xbf%b"], ids=repr)
+@pytest.mark.parametrize("setup", PLAIN, ids=lambda setup: setup.vendor + setup.path)
+def test_body_that_only_a_lenient_parser_reads_leaves_no_options(setup: Setup, dressed: bytes) -> None:
+    body: Object = {"model": setup.models[0], "messages": PLAIN_SAID, "max_tokens": 3, "stream": True}
+    bare: Object = {"messages": PLAIN_SAID}
+    find(setup)[2].options.clear()
+    whole = parse(setup, bare)
+    find(setup)[2].options.clear()
+    for _ in range(3):
+        parse(setup, dressed % json.dumps(body).encode())
+    again = parse(setup, bare)
+    assert repr(again) == repr(whole) if isinstance(whole, EmulatedError) else not isinstance(again, EmulatedError)
+    if isinstance(again, InferenceCall) and isinstance(whole, InferenceCall):
+        assert (again.request, again.stream) == (whole.request, whole.stream)
