@@ -102,12 +102,17 @@ def redact_target(target: str, secrets: Secrets) -> str:
 def _redact_segment(segment: str, secrets: Secrets) -> str:
     """Return a part of a path without the credentials of a URL or query that stands in it percent-encoded."""
     plain = segment
-    for _ in range(_MAX_ENCODED):
+    for times in range(1, _MAX_ENCODED + 1):
         plain = unquote(plain)
-        shown = redact_text(f"?{plain}")[1:]
+        is_query = "&" in plain and "?" not in plain  # `key=report` alone may be any name
+        shown = redact_text(f"?{plain}")[1:] if is_query else redact_text(plain)
         if shown != plain:
             secrets.note("path")
-            return "…".join(quote(part, safe="") for part in shown.split("…"))
+            pairs = parse_qsl(plain if is_query else plain.partition("?")[2])
+            secrets.seen.update(value for name, value in pairs if is_secret_name("field", name))
+            for _ in range(times):
+                shown = "…".join(quote(part, safe="") for part in shown.split("…"))
+            return shown
     return segment
 
 

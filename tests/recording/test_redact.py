@@ -176,3 +176,16 @@ def test_query_in_a_path_is_redacted_however_often_it_is_encoded(times: int) -> 
     assert shown.startswith("/a/https%")
     assert shown.endswith("/b%20c")
     assert secrets.places == ["path"]
+
+
+def test_credential_of_a_query_in_a_path_is_cut_elsewhere_too() -> None:
+    secrets = Secrets()
+    redact_target("/proxy/https%3A%2F%2Fh%2Fv1%3Fapi-key%3Dplainsecret99", secrets)
+    done, _ = redact_writes([RecordedWrite(0.0, b"you sent plainsecret99")], secrets, "body")
+    assert done[0].data == b"you sent plai\xe2\x80\xa6"
+
+
+@pytest.mark.parametrize("target", ["/files/key%3Dreport", "/a%3Fb/c", "/%7B%22q%22%3A1%7D?code=", "/100%25/pin%3D1"])
+def test_path_without_a_query_in_it_stays(target: str) -> None:
+    assert redact_target(target, secrets := Secrets()) == target
+    assert not secrets.total
