@@ -89,11 +89,11 @@ def handle_probe(request: Request, service: MindieService) -> Response:
 
 def handle_timed_health(request: Request, service: MindieService) -> Response:
     """Handle ``/health/timed`` and ``/health/timed-{seconds}``, 1 to 600 s; a stopped server reports healthy."""
-    if STOPPED in request.documents or find_served(service).state == "stopped":
-        return respond(request, {"status": "healthy"})
     seconds = request.params.get("seconds", "10")
     if not re.fullmatch(r"[0-9]+", seconds):
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})  # no route
+    if STOPPED in request.documents or find_served(service).state == "stopped":
+        return respond(request, {"status": "healthy"})
     if len(seconds) > 3:
         raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
     if not 1 <= int(seconds) <= _MAX_WAIT:

@@ -82,7 +82,10 @@ def parse_body(request: Request, settings: MindieSettings, broken: str = BROKEN_
 
 def _has_overflow(value: JSON) -> bool:
     """Return whether a member is beyond the range of doubles, which the server's parser refuses anywhere."""
-    return isinstance(value, dict) and (inf in value.values() or -inf in value.values())
+    if not isinstance(value, dict):
+        return False
+    members = value.values()
+    return inf in members or -inf in members or any(type(one) is int and one.bit_length() > 1024 for one in members)
 
 
 def _parse_after_bom(request: Request) -> JSON:

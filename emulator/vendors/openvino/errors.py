@@ -11,7 +11,7 @@ import re
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.json import dump_json
+from emulator.core.json import as_integer, dump_json
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
 from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService, find_node
@@ -132,7 +132,8 @@ def render_late_error(error: EmulatedError, request: Request, service: OpenVinoS
     summary = _parse_summary(request, service)
     text = _build_graph_error(error, summary, service).text
     if request.path.endswith("/responses"):
-        return render_failed(text, summary.model, int(service.clock.now()), error.details.get("events", 0))
+        number = as_integer(error.details.get("events", 0)) + 1  # OpenVINO counts events from 1
+        return render_failed(text, summary.model, int(service.clock.now()), number)
     return _wrap(text)
 
 

@@ -21,9 +21,11 @@ async def test_timed_health_accepts_1_to_600_seconds(start: Start, seconds: str,
     assert answer.body
 
 
+@pytest.mark.parametrize("state", ["ready", "stopped"])
 @pytest.mark.parametrize("seconds", ["x", "-1", "1.0", "1s", "%D9%A1"])
-async def test_timed_health_of_no_digits_has_no_route(start: Start, seconds: str) -> None:
-    answer = await (await start()).ask("mindie", f"/health/timed-{seconds}")
+async def test_timed_health_of_no_digits_has_no_route(start: Start, seconds: str, state: str) -> None:
+    running = await start(f"deployments: [{{vendor: mindie, name: llama3, state: {state}}}]\n")
+    answer = await running.ask("mindie", f"/health/timed-{seconds}")
     assert (answer.status, answer.body) == (404, b"")
 
 

@@ -114,6 +114,8 @@ def test_ten_levels_of_nesting_are_accepted() -> None:
         b'{"inputs":"a","x":-1e400}',
         b'{"inputs":5,"parameters":{"max_new_tokens":1e400}}',
         b'{"inputs":"a","parameters":{"x":1e400}}',
+        b'{"inputs":"a","x":1%b}' % (b"0" * 309),
+        b'{"inputs":"a","parameters":{"x":-2%b}}' % (b"0" * 308),
     ],
 )
 def test_number_beyond_doubles_is_no_json(body: bytes) -> None:
@@ -121,8 +123,9 @@ def test_number_beyond_doubles_is_no_json(body: bytes) -> None:
     assert error_of("/generate_stream", body) == "Failed to parse request context to json"
 
 
-def test_number_below_doubles_is_zero() -> None:
+def test_number_within_doubles_is_read() -> None:
     assert accept("/", b'{"inputs":"a","x":1e-400}')
+    assert accept("/", b'{"inputs":"a","x":1%b}' % (b"0" * 308))
     assert error_of("/", b'{"inputs":"a","parameters":{"top_p":1e-400}}').endswith("got 0.0.")
 
 

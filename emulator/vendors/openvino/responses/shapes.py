@@ -112,7 +112,7 @@ def build_text(text: str) -> Object:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
-def render_failed(text: str, model: str | None, created: int, number: JSON) -> bytes:
+def render_failed(text: str, model: str | None, created: int, number: int) -> bytes:
     """Encode the event that ends a failed stream; ``number``: its sequence number."""
     response: Object = {
         "id": f"resp-{created}",

@@ -6,6 +6,7 @@ import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.vendors.openvino.routes import VENDOR
+from tests.conftest import Start
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request
 from tests.vendors.openvino.ovms import LATEST, failure
@@ -70,3 +71,12 @@ def test_stream_failure_is_event() -> None:
         "code": "server_error",
         "message": failure("Response generation failed", word="INTERNAL"),
     }
+
+
+async def test_late_error_has_the_next_sequence_number(start: Start) -> None:
+    rules = "rules: [{name: late, faults: [{type: late_error, after_tokens: 2}]}]"
+    running = await start(f'vendors: {{openvino: {{profile: "2026.3"}}}}\n{rules}')
+    answer = await running.ask("openvino", PATH, {**BODY, "stream": True})
+    events = [json.loads(line[6:]) for line in answer.body.split(b"\n\n")[:-2]]
+    assert events[-1]["type"] == "response.failed"
+    assert [event["sequence_number"] for event in events] == list(range(1, len(events) + 1))
