@@ -35,9 +35,9 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Import
         if not request or not response:
             found.lost.append(f"{place}: it has no request or no response")
             continue
-        status = _read_member(response, "status").get("code", 200)
-        if isinstance(status, bool) or not isinstance(status, int):
-            found.lost.append(f"{place}: the status of the response is no number")
+        status = _read_status(response)
+        if status is None:
+            found.lost.append(f"{place}: the status of the response is no number from 100 to 599")
             continue
         headers, body = _decode(_read_vcr_headers(response.get("headers")), _read_vcr_body(response.get("body")))
         if body is None:
@@ -118,6 +118,14 @@ def _read_member(value: object, name: str) -> Mapping[str, object]:
     """Return a mapping inside a mapping of YAML, or an empty one in place of anything else."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def _read_status(response: Mapping[str, object]) -> int | None:
+    """Return the status of a response, 200 if it has none; ``None``: it is no number of a status."""
+    code = _read_member(response, "status").get("code", 200)
+    if isinstance(code, str) and code.isascii() and code.isdecimal():
+        code = int(code[:4])
+    return code if type(code) is int and 100 <= code <= 599 else None
 
 
 def _read_base64(text: str) -> bytes:

@@ -396,6 +396,12 @@ def test_command_fails_if_nothing_is_carried_over(
     assert not (tmp_path / "to").exists()
 
 
+INTERACTION: dict[str, JSON] = {
+    "request": {"method": "POST", "uri": URL, "body": json.dumps(ASKED), "headers": {}},
+    "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "{}"}},
+}
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -410,14 +416,33 @@ def test_command_fails_if_nothing_is_carried_over(
     ],
 )
 def test_malformed_interaction_is_no_traceback(wrong: JSON, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good: dict[str, JSON] = {
-        "request": {"method": "POST", "uri": URL, "body": json.dumps(ASKED), "headers": {}},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "{}"}},
-    }
     file = tmp_path / "tape.json"
-    file.write_text(
-        json.dumps({"version": 1, "interactions": [good, good | wrong if isinstance(wrong, dict) else wrong]})
-    )
+    second = {**INTERACTION, **wrong} if isinstance(wrong, dict) else wrong
+    file.write_text(json.dumps({"version": 1, "interactions": [INTERACTION, second]}))
     for vendor in ([], ["--vendor", "databricks"]):
         assert main(["import", str(file), "--to", str(tmp_path / "to"), *vendor]) == 0
         assert capsys.readouterr().out.startswith(("1 exchange in ", "2 exchanges in "))
+
+
+@pytest.mark.parametrize(
+    ("code", "kept"),
+    [
+        (201, True),
+        ("201", True),
+        (-5, False),
+        (0, False),
+        (600, False),
+        ("20x", False),
+        (True, False),
+        ("9" * 5000, False),
+    ],
+)
+def test_status_of_a_cassette_is_a_number_from_100_to_599(
+    code: JSON, kept: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = {**INTERACTION, "response": {"status": {"code": code}, "headers": {}, "body": {"string": "{}"}}}
+    file = tmp_path / "tape.json"
+    file.write_text(json.dumps({"version": 1, "interactions": [INTERACTION, second]}))
+    assert main(["import", str(file), "--to", str(tmp_path / "to"), "--vendor", "databricks"]) == 0
+    assert capsys.readouterr().out.startswith("2 exchanges in " if kept else "1 exchange in ")
+    assert [each.status for each in load_folder(tmp_path / "to")] == ([200, 201] if kept else [200])
