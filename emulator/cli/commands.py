@@ -203,7 +203,7 @@ def _suggest_flag(message: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _url(text: str) -> str:
-    if re.match(r"https?://[^/]", text) is None:
+    if re.match(r"(?i)https?://[^/]", text) is None:
         raise argparse.ArgumentTypeError(f"expected a URL such as http://127.0.0.1:{FRONT_PORT}, not {text!r}")
     return text
 

@@ -32,7 +32,7 @@ class Pages:
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
         self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        finalize(self, os.close, self._file)
+        finalize(self, os.close, self._file).atexit = False  # a thread may still read then; the system closes it
         self._lock = Lock()
         first = data.index(b"\n")
         self.header: Mapping[str, Mapping[str, object]] = orjson.loads(data[:first])

@@ -1,4 +1,4 @@
-"""Parse the ``x-emulator-*`` request headers that set an error, faults or the TTFT_HEADER of their own response.
+"""Parse the ``x-emulator-*`` request headers that set an error, faults or the TTFT of their own response.
 
 ``x-emulator-error: rate_limited; retry_after=2s``, ``x-emulator-fault: disconnect; after_tokens=5`` (several,
 also in one header behind a comma), ``x-emulator-ttft: 2s``. Each is written as a rule's outcome would be.

@@ -27,7 +27,7 @@ def explain_unknown(wanted: tuple[str, ...] | None, principals: Collection[str] 
     """Return why no principal has one of these names; ``None`` if one may have."""
     if wanted is None or principals is None or any(map(compile_names(wanted), principals)):
         return None
-    what = "among the keys" if len(principals) > 1 else f"a caller: without `keys` every caller is {ONLY_CALLER}"
+    what = "among the keys" if len(principals) > 1 else f"a caller: `keys` name none but {ONLY_CALLER}"
     return f"{', '.join(wanted)} is not {what}{_suggest(wanted, principals)}"
 
 

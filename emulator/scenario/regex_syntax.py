@@ -15,7 +15,7 @@ from itertools import chain, groupby
 from typing import Literal
 
 _LAST = 0x10FFFF
-_MAX_OPTIONS = 8  # of a choice that are looked for one by one
+_MAX_OPTIONS = 8  # texts that are looked for one by one
 _MAX_REPEAT = 1_000  # of nested repeats multiplied, as in RE2
 _MAX_SIZE = 170_000  # instructions, as RE2 counts them in its default memory of 2 MiB
 _WEIGHTS = {"L": 1_100, "N": 230, "M": 300, "P": 150, "S": 200, "Z": 10, "C": 30}  # instructions of RE2 for a category
@@ -471,7 +471,8 @@ def list_needed(node: ExpressionNode) -> tuple[str, ...]:
             return max(found, key=lambda needed: min(map(len, needed), default=0), default=())
         case "choice":
             options = [*map(list_needed, node.parts)]
-            return tuple(chain.from_iterable(options)) if all(options) and len(options) <= _MAX_OPTIONS else ()
+            needed = tuple(chain.from_iterable(options)) if all(options) else ()
+            return needed if len(needed) <= _MAX_OPTIONS else ()
         case "repeat" | "group":
             return list_needed(node.parts[0]) if node.kind == "group" or node.low else ()
     return ()

@@ -92,6 +92,11 @@ def test_url_without_scheme_says_what_a_url_is(command: str, url: str, capsys: p
     assert f"argument --url: expected a URL such as http://127.0.0.1:4010, not '{url}'" in capsys.readouterr().err
 
 
+def test_scheme_of_a_url_has_any_case(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["health", "--url", "HTTP://127.0.0.1:1"]) == 1
+    assert "expected a URL" not in capsys.readouterr().err
+
+
 def test_missing_argument_is_named_without_optional_ones(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["try"])

@@ -361,7 +361,7 @@ def test_limit_of_misspelt_principal_warns() -> None:
 )
 def test_caller_that_does_not_exist_warns(keys: str, text: str, path: str, says: str) -> None:
     (found,) = [message for message in warn(f"{keys}{text}\n") if message.startswith(path)]
-    known = "among the keys" if "batch" in keys else "a caller: without `keys` every caller is default"
+    known = "among the keys" if "batch" in keys else "a caller: `keys` name none but default"
     assert says in found
     assert found.endswith(f": bob is not {known}")
     assert not [row for row in warn(f"{keys}{text}\n".replace("bob", "default")) if row.startswith(path)]
