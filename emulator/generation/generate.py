@@ -339,21 +339,21 @@ _MAX_TOTAL_WEIGHT = 262_144  # of all entries; about 40 MB if all of it is alter
 
 
 class ContentCache:
-    """Cache of generated content by request fingerprint; evicts the oldest first."""
+    """Cache of generated content by the exact request; evicts the oldest first."""
 
     def __init__(self) -> None:
-        self._contents: dict[bytes, Content] = {}
+        self._contents: dict[Hashable, Content] = {}
         self._weight = 0
 
-    def find(self, fingerprint: bytes) -> Content | None:
+    def find(self, request: Hashable) -> Content | None:
         """Return the content of an earlier equal request, or ``None``."""
-        return self._contents.get(fingerprint)
+        return self._contents.get(request)
 
-    def keep(self, fingerprint: bytes, content: Content) -> None:
+    def keep(self, request: Hashable, content: Content) -> None:
         """Cache the content of a request that has none yet, except embeddings and content above ``_MAX_WEIGHT``."""
         if content.vectors is not None or content.weight > _MAX_WEIGHT:
             return
-        self._contents[fingerprint] = content
+        self._contents[request] = content
         self._weight += content.weight
         while len(self._contents) > _MAX_ENTRIES or self._weight > _MAX_TOTAL_WEIGHT:
             self._weight -= self._contents.pop(next(iter(self._contents))).weight

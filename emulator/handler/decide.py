@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from hashlib import blake2b
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -215,11 +216,23 @@ class ResponseDecider:
         rules = f" {describe_nearest(verdicts)}" if verdicts else ""
         return _refuse(f"This call is not recorded. {missing}{rules}")
 
+    def _identify(self, context: RequestContext) -> Hashable:
+        """Return a key of the exact request: equal fingerprints may have other headers, orders or repeated keys."""
+        request = context.request
+        if len(request.body) > INLINE_BYTES:
+            return None
+        return (
+            self._vendor.name,
+            context.target.place,
+            blake2b(request.body, digest_size=16).digest(),
+            request.principal,
+        )
+
     async def _plan(self, call: InferenceCall, match: Match, context: RequestContext) -> Plan:
         """Return the plan of a call, after admission if quotas or slots limit the call."""
         emulator, request, fingerprint = self._emulator, context.request, context.fingerprint
         control = emulator.admission_for(call)
-        repeated = fingerprint if context.attempt and call.repeatable else None
+        repeated = self._identify(context) if context.attempt and call.repeatable else None
         if control is None or match.outcome.error is not None:
             plan = await emulator.plan(call, match, request.key, context.started, None, repeated)
         else:

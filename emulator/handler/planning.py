@@ -3,7 +3,7 @@
 ``Emulator`` holds what these steps need of one active scenario; the handlers of all its vendors share it.
 """
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from emulator.core.clock import Clock
@@ -116,6 +116,10 @@ class Emulator:
         attributes = read_attributes(vendor, request, parsed, fingerprint, attempt, now, self.started)
         return self._matcher.match(attributes, self.state.count if self._local is None else self._local.count_now)
 
+    def forget(self, session: str) -> None:
+        """Forget what rules have counted for a session that has ended."""
+        self._matcher.forget(session)
+
     @property
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
         """Return the servers with limited slots, each with its number of running and waiting calls."""
@@ -146,7 +150,7 @@ class Emulator:
         fingerprint: bytes,
         now: float,
         control: AdmissionController,
-        repeated: bytes | None = None,
+        repeated: Hashable = None,
     ) -> tuple[Plan, Ticket]:
         """Admit a call, assign its key, and return its plan and ticket.
 
@@ -187,7 +191,7 @@ class Emulator:
         key: bytes,
         now: float,
         admission: Ticket | None = None,
-        repeated: bytes | None = None,
+        repeated: Hashable = None,
     ) -> Plan:
         """Return the plan as :meth:`decide` does, in the worker thread if planning takes long."""
         reply, is_short = match.outcome.reply, sum(call.prompt_tokens) <= LONG_PROMPT
@@ -213,7 +217,7 @@ class Emulator:
         key: bytes,
         now: float,
         admission: Ticket | None = None,
-        repeated: bytes | None = None,
+        repeated: Hashable = None,
     ) -> Plan:
         """Return the plan of a call.
 
@@ -221,7 +225,7 @@ class Emulator:
             key: response key of the call.
             now: when the call was admitted, Unix seconds.
             admission: slot and balances of the call, if slots or quotas limit it.
-            repeated: fingerprint of a repeated call, to cache its content.
+            repeated: key of a repeated request, to cache its content; ``None``: it is not cached.
 
         Raises:
             EmulatedError: a rule refuses the call, or no JSON satisfies the requested schema.
@@ -241,12 +245,12 @@ class Emulator:
         running = 1 if slot is None else slot.running
         return pace(content, self._latency_of(match), key, now, running, waited, quota)
 
-    def _find_content(self, call: InferenceCall, fingerprint: bytes) -> Content:
+    def _find_content(self, call: InferenceCall, repeated: Hashable) -> Content:
         """Return the cached content of a repeated call; generate it the first time."""
-        content = self._contents.find(fingerprint)
+        content = self._contents.find(repeated)
         if content is None:
             content = self._generate(call, None)
-            self._contents.keep(fingerprint, content)
+            self._contents.keep(repeated, content)
         return content
 
     def _generate(self, call: InferenceCall, reply: FixedReply | None) -> Content:
