@@ -402,6 +402,7 @@ class Runtime:
 
     def _forget(self, session: Session[ActiveScenario]) -> None:
         self.journal.clear(session.name)
+        self.active.emulator.forget(session.name)
         self._retire(session.active, self.active)
         if self.store.bus is None or not self.store.counts_for_all:  # else the replica that announces the end does it
             task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))

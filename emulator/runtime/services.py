@@ -3,7 +3,7 @@
 The vendor's parsers and renderers take it as their argument.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -243,13 +243,15 @@ class _Snapshots:
     """Cache of snapshots by settings and deployments; scenarios that serve the same share one."""
 
     def __init__(self) -> None:
-        self._snapshots: Cache[tuple[int, str, str], _Snapshot] = Cache()
+        self._snapshots: Cache[tuple[Hashable, ...], _Snapshot] = Cache()
 
     def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Snapshot:
-        added = "\n".join(entry.model_dump_json() for entry in scenario.deployments if entry.vendor == vendor.name)
+        entries = [entry for entry in scenario.deployments if entry.vendor == vendor.name]
+        added = "\n".join(entry.model_dump_json(exclude_unset=True) for entry in entries)  # null is not absent
         if scenario.replay is not None:
             added += dump_text(dict(_list_recorded(vendor, scenario)))
-        key = (id(vendor), settings.model_dump_json(), added)
+        private = tuple((settings.__pydantic_private__ or {}).items())  # such as which switches were given
+        key = (id(vendor), settings.model_dump_json(), private, added)
         snapshot = self._snapshots.get(key)
         if snapshot is None:
             deployments = list_deployments(vendor, settings, scenario)

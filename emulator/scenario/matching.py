@@ -243,12 +243,19 @@ class RuleMatcher:
         self._rules = tuple(
             _compile(position, rule, key, by_hash=by_hash) for position, rule in enumerate(scenario.rules)
         )
+        tests = [test for compiled in self._rules for _, test in compiled.times]
+        self._shares = [test for test in tests if isinstance(test, _ShareTest)]
         searches = sum(count_searches(compiled.checks) for compiled in self._rules)
         self.max_searched = find_max_searched(searches)
         self._max_inline = min(INLINE_BYTES, find_max_quick(searches))
         self._by_address: dict[tuple[str | bool, ...], _Candidates] = {}
         self._group = lru_cache(_MAX_ADDRESSES)(_Candidates)  # most addresses have the same rules
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
+
+    def forget(self, session: str) -> None:
+        """Forget what was counted for a session that has ended."""
+        for share in self._shares:
+            share.forget(session)
 
     async def match(self, attributes: RequestAttributes, count: Count) -> Match:
         """Return the first matching rule; count the request for each rule with counters up to that one.
@@ -421,6 +428,11 @@ class _ShareTest:
             self._seen[request] = position
         group, place = divmod(position, self._of)
         return draw_integer(self._key, self._of, group) == place
+
+    def forget(self, session: str) -> None:
+        """Forget the requests of a session that has ended."""
+        self._next = {counter: position for counter, position in self._next.items() if counter[0] != session}
+        self._seen = {request: position for request, position in self._seen.items() if request[0] != session}
 
 
 def _compile_times(

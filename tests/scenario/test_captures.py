@@ -143,6 +143,15 @@ async def test_exactly_one_of_ten_new_requests() -> None:
     assert await take(rules(SHARE.format(", salt: x", "")), asks(*range(100))) != first
 
 
+async def test_share_begins_anew_for_a_session_that_has_ended() -> None:
+    matcher = rules(SHARE.format("", ""))
+    first = await take(matcher, asks(*range(15), session="a"))
+    assert await take(matcher, asks(*range(15), session="b")) == first
+    matcher.forget("a")
+    assert await take(matcher, asks(*range(50, 65), session="a")) == first
+    assert await take(matcher, asks(*range(15), session="b")) == first
+
+
 async def test_share_of_each_principal() -> None:
     taken = await take(rules(SHARE.format("", ", per: principal")), asks(*range(40)))
     assert [taken[0::2][:10].count("x"), taken[1::2][:10].count("x"), taken.count("x")] == [1, 1, 4]

@@ -21,6 +21,7 @@ class Heights:
     def __init__(self, budget: StepBudget) -> None:
         self._budget = budget
         self._known: dict[tuple[int, int], float] = {}
+        self._held: list[object] = []  # what the keys are ids of: some schemas are made for a moment
         self._way: dict[tuple[int, int], int] = {}
         self._lowest = _NEVER
 
@@ -45,6 +46,7 @@ class Heights:
         del self._way[mark]
         if height < inf or self._lowest >= position:
             self._known[mark] = height  # ``inf`` is exact only if no node above it was unfinished
+            self._held += node.schema, node.path[-1]
         self._lowest = min(outer, self._lowest)
         return height
 

@@ -468,3 +468,13 @@ def test_body_that_only_a_lenient_parser_reads_leaves_no_options(setup: Setup, d
     assert repr(again) == repr(whole) if isinstance(whole, EmulatedError) else not isinstance(again, EmulatedError)
     if isinstance(again, InferenceCall) and isinstance(whole, InferenceCall):
         assert (again.request, again.stream) == (whole.request, whole.stream)
+
+
+def test_number_that_only_the_strict_parser_refuses_is_not_recalled() -> None:
+    setup = _openvino()
+    body = b'{"model": "llama3", "messages": [{"role": "user", "content": "a"}], "temperature": %b}'
+    refused = parse(setup, body % b"0e999")
+    assert isinstance(refused, EmulatedError)
+    for _ in range(3):
+        assert isinstance(parse(setup, body % b"0.0"), InferenceCall)
+    assert isinstance(parse(setup, body % b"0e999"), EmulatedError)

@@ -80,7 +80,7 @@ def _parse_whole(request: Request, service: AzureService, context: Context) -> I
         else None,
     )
     joins = wire.response_format or "roles" in profile.traits or "messages" in profile.parameters
-    if call.store_result is None and not joins:  # else a rule is about options and messages
+    if call.store_result is None and codec.context is None and not joins:  # else they are about messages, too
         remember_chat(request, service, partial(RememberedOptions, call, measure), context)
     return call
 

@@ -28,6 +28,7 @@ from emulator.vendors.openvino.chat.render import ChatCodec
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService
+from emulator.vendors.openvino.rapidjson import has_big_numbers
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, validate_length
@@ -77,6 +78,8 @@ def parse_chat(parsed: ParsedRequest) -> InferenceCall:
 
 def recall_chat(request: Request, service: OpenVinoService) -> InferenceCall | None:
     """Return the call of a request with remembered options, which the slow reader of bodies would read alike."""
+    if has_big_numbers(request.body):
+        return None
     context = (request.headers.get("Content-Type"),)
     return options.recall_chat(request, service, context, forbidden=b"\\u00")
 
