@@ -143,7 +143,7 @@ class ExchangeRecorder:
         self._waiting += len(data)
         if self._waiting > SEARCH_WINDOW:
             if self._flushing is not None and self._waiting > _MAX_WAITING:
-                await self._flushing
+                await asyncio.wait({self._flushing})  # not itself: the call may be cancelled meanwhile
             if self._flushing is None or self._flushing.done():
                 self._flushing = asyncio.ensure_future(self._flush())
                 self._folder.follow(self._flushing)
@@ -172,10 +172,12 @@ class ExchangeRecorder:
             await run_in_thread(self._add, writes)
         except OSError as error:  # the call goes on without its recording
             self._error = error
+        except Exception as error:
+            self._error = OSError(f"a bug in the recorder: {error!r}")
 
     async def _finish(self) -> None:
         if self._flushing is not None:
-            await self._flushing
+            await asyncio.wait({self._flushing})
         try:
             if self._error is not None:
                 raise self._error

@@ -98,6 +98,8 @@ def _run() -> None:
             found: object = getattr(writers, name)(*arguments, **options)
         except OSError as error:
             found = error
+        except Exception as error:  # the next exchanges are written all the same
+            found = OSError(f"a bug in the recorder: {error!r}")
         _send(sys.stdout.buffer, found)
 
 

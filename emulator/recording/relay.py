@@ -211,6 +211,7 @@ class _RelayedCall:
         self._head: ResponseStart | None = None
         self._received = 0
         self._is_sent = False
+        self._has_ended = False
 
     def _offset(self) -> float:
         return monotonic() - self._began
@@ -299,6 +300,10 @@ class _RelayedCall:
             await connection.drain()
 
     def _end(self, ending: Ending, offset: float | None = None, excess: int = 0) -> None:
+        """Tell the observer how the call ended; a client that leaves after the end of the response changes nothing."""
+        if self._has_ended:
+            return
+        self._has_ended = True
         head = self._head
         missing = 0
         if head is not None and head.framing == "length" and head.length is not None:
