@@ -96,6 +96,7 @@ class SystemAlarm:
             self._file = _create()
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._file, self._read)
+        when = max(when, 0.0)  # a clock that was advanced by more than the machine's uptime is due at once
         seconds = int(when)
         value = _TIME.pack(0, 0, seconds, int((when - seconds) * 1e9) + 1)  # all zeros would disarm the timer
         self._library.timerfd_settime(self._file, _ABSOLUTE, value, None)

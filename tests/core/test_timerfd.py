@@ -44,6 +44,13 @@ def test_alarm_fires_once_and_never_early(make: Callable[[Ring], Alarm], uvloop:
     assert at >= due
 
 
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("before", [0.0, 0.5, 1e9])
+async def test_time_before_the_machine_started_rings_at_once(make: Callable[[Ring], Alarm], before: float) -> None:
+    async with asyncio.timeout(20):
+        await ring_at(make, 3600.0, -monotonic() - before)
+
+
 @pytest.fixture
 def open_files() -> Iterator[int]:
     before = len(os.listdir("/proc/self/fd"))
