@@ -378,9 +378,13 @@ async def end_tasks(tasks: Iterable[asyncio.Task[None]]) -> None:
 async def _send_heartbeats(store: Store, replica: Replica) -> None:
     while True:
         await asyncio.sleep(_HEARTBEAT)
-        await store.heartbeat()
-        with suppress(StoreLostError):
+        try:
+            await store.heartbeat()
             await replica.end_idle_sessions()
+        except StoreLostError:
+            continue
+        except Exception:  # without heartbeats the others would take this replica for dead
+            log.exception("bug in the emulator: the heartbeat of a replica")
 
 
 log = logging.getLogger("emulator")

@@ -45,7 +45,9 @@ class InMemoryBus:
         self._size = 0
 
     def join(self, replica: str) -> tuple[str, Mapping[str, ClusterSnapshot]]:
-        self._inboxes[replica] = asyncio.Queue()
+        inbox = self._inboxes.setdefault(replica, asyncio.Queue())  # a replica that joins again waits on its inbox
+        while not inbox.empty():
+            inbox.get_nowait()
         return _STORE_ID, self._snapshots
 
     async def leave(self, replica: str) -> None:

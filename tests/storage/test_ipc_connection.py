@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.core.storage import StoreLostError
-from emulator.storage.ipc import HUB_SOCKET, IpcBus
+from emulator.storage.ipc import HUB_SOCKET, InMemoryBus, IpcBus
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="the system has no such sockets")
 
@@ -29,3 +29,27 @@ async def test_connection_reset_ends_open_question(tmp_path: Path) -> None:
         with pytest.raises(StoreLostError):
             await bus.read(0)
     await bus.close()
+
+
+async def test_replica_that_joins_again_hears_what_comes_later() -> None:
+    bus = InMemoryBus()
+    bus.join("one")
+    bus.post("before")
+    hearing = asyncio.ensure_future(bus.receive("one"))
+    await hearing
+    hearing = asyncio.ensure_future(bus.receive("one"))
+    await asyncio.sleep(0)
+    bus.join("one")
+    bus.post("after")
+    async with asyncio.timeout(20):
+        heard = await hearing
+    assert heard[1] == "after"
+
+
+async def test_replica_that_joins_again_hears_nothing_of_before() -> None:
+    bus = InMemoryBus()
+    bus.join("one")
+    bus.post("before")
+    bus.join("one")
+    bus.post("after")
+    assert (await bus.receive("one"))[1] == "after"
