@@ -251,6 +251,7 @@ class Listeners:
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
         self._own: dict[tuple[str, str], _Socket] = {}
+        self._opening = asyncio.Lock()  # two requests for one port open it once
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
@@ -291,12 +292,13 @@ class Listeners:
             ProblemError: 429 if too many ports are open.
         """
         key = (session, vendor)
-        if key not in self._own:
-            require_capacity(self.runtime.sessions, session)
-            self._check_ports(session)
-            self._own[key] = await self._listen(Port(self, vendor, session), 0)
-            self.runtime.sessions.keep(session)
-        return self._url(self._own[key].port)
+        async with self._opening:
+            if key not in self._own:
+                require_capacity(self.runtime.sessions, session)
+                self._check_ports(session)
+                self._own[key] = await self._listen(Port(self, vendor, session), 0)
+                self.runtime.sessions.keep(session)
+            return self._url(self._own[key].port)
 
     def _check_ports(self, session: str) -> None:
         of_session = sum(name == session for name, _ in self._own)

@@ -289,7 +289,7 @@ class Runtime:
             self._replace(session, active)
             return
         before, self.active = self.active, active
-        before.emulator.clock.retire()
+        self._retire_clock(before)
         self._retire_state(before)
         self.timing.set_bound(loaded.scenario.timing.invalid_above)
         self._change("")
@@ -348,7 +348,7 @@ class Runtime:
             self._replace(session, after)
         else:
             self.active = after
-            before.emulator.clock.retire()
+            self._retire_clock(before)
             self._change("")
 
     def _with_clock(self, active: ActiveScenario, clock: Clock) -> ActiveScenario:
@@ -390,10 +390,15 @@ class Runtime:
 
     def _retire(self, before: ActiveScenario | None, after: ActiveScenario) -> None:
         """Retire the clock and state of a replaced scenario unless another scenario uses them."""
-        if before is not None and before.emulator.clock not in (self.active.emulator.clock, after.emulator.clock):
-            before.emulator.clock.retire()
         if before is not None:
+            if before.emulator.clock is not after.emulator.clock:
+                self._retire_clock(before)
             self._retire_state(before)
+
+    def _retire_clock(self, before: ActiveScenario) -> None:
+        """Retire a clock unless an active scenario, such as that of a session, uses it."""
+        if all(active.emulator.clock is not before.emulator.clock for active in self.active_scenarios):
+            before.emulator.clock.retire()
 
     def _retire_state(self, before: ActiveScenario) -> None:
         """Retire a state unless an active scenario uses it; running calls no longer count in it."""

@@ -281,3 +281,26 @@ def test_least_recently_used_session_is_evicted() -> None:
     for name in ("a", "b", "a", "c"):
         sessions.use(name)
     assert gone == ["b"]
+
+
+async def test_clock_that_a_session_shares_outlives_the_scenario_of_the_server(toy: Running) -> None:
+    await control(toy, "PUT", "/scenario?session=a", b"version: 1\nname: mine\n")
+    clock = toy.built.runtime.for_session("a").emulator.clock
+    assert clock is toy.built.runtime.active.emulator.clock
+    await control(toy, "PUT", "/scenario", b"version: 1\nname: next\nclock: frozen\n")
+    sleeping = asyncio.ensure_future(clock.sleep_until(clock.now() + 60))
+    await asyncio.sleep(0)
+    assert not sleeping.done()
+    clock.advance(60)
+    await sleeping
+    await control(toy, "DELETE", "/sessions/a")
+    await clock.sleep_until(clock.now() + 60)  # nobody is left to advance it
+
+
+async def test_two_requests_for_a_port_at_once_open_one(toy: Running) -> None:
+    asked = [control(toy, "POST", "/sessions/a/listen", b'{"vendor": "toy"}') for _ in range(4)]
+    assert len({(await each).json()["url"] for each in asyncio.as_completed(asked)}) == 1
+    open_for = toy.built.runtime.open_for
+    assert open_for is not None
+    made = await asyncio.gather(*(open_for("b", "toy") for _ in range(4)))
+    assert len(set(made)) == 1
