@@ -124,8 +124,11 @@ class _Connections:
         if not self._is_checked:
             warn_of_exposure(self._url)
             self._is_checked = True
-        while self._idle:
-            connection = self._idle.pop()
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # not asked before: another thread may take the last one meanwhile
+                break
             try:
                 return self._try(connection, request)
             except (ConnectionError, HTTPException):  # the server closed the idle connection

@@ -704,8 +704,9 @@ class Connection(BaseProtocol):
         self._is_ending = True
         self.flush()
         if self._current is not None:
-            self._idle = self._event_loop.create_future()
-            await self._idle
+            if self._idle is None:  # else the end of a session waits already, and now that of the server too
+                self._idle = self._event_loop.create_future()
+            await asyncio.shield(self._idle)
         self.close()
         await self.wait_closed()
 
