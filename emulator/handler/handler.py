@@ -137,9 +137,11 @@ class VendorApp:
             log.exception("bug in the emulator: %s %s", target.method, target.path)
             return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
-            if context.admission is not None or context.spending is not None:
-                await self._settle(context)
-            self._close(context, left=left)
+            try:
+                if context.admission is not None or context.spending is not None:
+                    await self._settle(context)
+            finally:  # it may be cancelled while a store is lost
+                self._close(context, left=left)
 
     def _add_warnings(self, headers: Headers, context: RequestContext) -> Headers:
         """Return headers with those that announce the retirement of a call's deployment."""
@@ -149,10 +151,12 @@ class VendorApp:
 
     async def _settle(self, context: RequestContext) -> None:
         """Settle the quotas and the budget of a request."""
-        if context.spending is not None:
-            await self._recorder.spend(context, context.spending)
-        if context.admission is not None:
-            await self._recorder.settle(context, context.admission)
+        try:
+            if context.spending is not None:
+                await self._recorder.spend(context, context.spending)
+        finally:
+            if context.admission is not None:
+                await self._recorder.settle(context, context.admission)
 
     def _close(self, context: RequestContext, *, left: bool) -> None:
         """Close the call record and the span of a request; ``left``: the client left, or the server cancelled."""
@@ -313,9 +317,11 @@ class VendorApp:
             status, body = _read_whole(response)
             context.sent.complete(status, len(body), context.started + (context.planned_ttft or 0.0))
         finally:
-            if context.admission is not None or context.spending is not None:
-                await self._settle(context)
-            self._close(context, left=False)
+            try:
+                if context.admission is not None or context.spending is not None:
+                    await self._settle(context)
+            finally:
+                self._close(context, left=False)
         return status, body
 
     async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
