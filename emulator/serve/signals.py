@@ -95,6 +95,7 @@ async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
     loop = asyncio.get_running_loop()
     stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
     names = (*_list_stop_signals(), signal.SIGINT)
+    before = {name: signal.getsignal(name) for name in names}
     try:
         for name in names:
             loop.add_signal_handler(name, stops.put_nowait, name)
@@ -106,7 +107,9 @@ async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
         yield stops
     finally:
         for name in names:
-            loop.remove_signal_handler(name)
+            loop.remove_signal_handler(name)  # which leaves the system's default: to end at once
+            if before[name] is not None:
+                signal.signal(name, before[name])
 
 
 @contextmanager

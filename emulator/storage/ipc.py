@@ -25,6 +25,7 @@ from emulator.storage.memory import MemoryState
 __all__ = ["HUB_SOCKET", "hub_folder", "open_hub", "serve_hub"]
 
 _MAX_JOURNAL_BYTES = 64 * 1024**2  # of all sessions
+_MIN_ORDER = 20_000  # entries; then those of records that their session has dropped are removed
 _STORE_ID = "hub"
 
 
@@ -42,6 +43,7 @@ class InMemoryBus:
         self._replied = asyncio.Condition()
         self._journals: dict[str, deque[tuple[int, str]]] = {}
         self._order: deque[tuple[int, str]] = deque()
+        self._max_order = _MIN_ORDER
         self._size = 0
 
     def join(self, replica: str) -> tuple[str, Mapping[str, ClusterSnapshot]]:
@@ -109,6 +111,10 @@ class InMemoryBus:
             self._size -= len(journal.popleft()[1])
         while self._size > _MAX_JOURNAL_BYTES:
             self._drop_first()
+        if len(self._order) > self._max_order:
+            kept = [(number, name) for name, records in self._journals.items() for number, _ in records]
+            self._order = deque(sorted(kept))
+            self._max_order = max(_MIN_ORDER, 2 * len(kept))
         return first
 
     def _drop_first(self) -> None:

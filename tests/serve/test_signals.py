@@ -90,3 +90,16 @@ async def test_ignored_sighup_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+async def test_signals_after_the_server_are_handled_as_before_it() -> None:
+    def note(number: int, frame: object) -> None:
+        raise AssertionError
+
+    outer = signal.signal(signal.SIGTERM, note)
+    try:
+        async with stop_signals():
+            assert signal.getsignal(signal.SIGTERM) is not note
+        assert signal.getsignal(signal.SIGTERM) is note
+    finally:
+        signal.signal(signal.SIGTERM, outer)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.core.storage import StoreLostError
-from emulator.storage.ipc import HUB_SOCKET, InMemoryBus, IpcBus
+from emulator.storage.ipc import _MIN_ORDER, HUB_SOCKET, InMemoryBus, IpcBus
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="the system has no such sockets")
 
@@ -53,3 +53,13 @@ async def test_replica_that_joins_again_hears_nothing_of_before() -> None:
     bus.join("one")
     bus.post("after")
     assert (await bus.receive("one"))[1] == "after"
+
+
+def test_order_of_dropped_records_is_forgotten() -> None:
+    bus = InMemoryBus()
+    for number in range(6_000):
+        bus.append(f"s{number % 3}", [f"{number} {place}" for place in range(10)], most=5)
+    assert len(bus._order) <= _MIN_ORDER + 10
+    assert [text for _, text in bus.read(0)] == [
+        f"{number} {place}" for number in (5997, 5998, 5999) for place in range(5, 10)
+    ]
