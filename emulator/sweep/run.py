@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -177,7 +177,10 @@ class Sweep:
         copies = min(2, options.jobs)
         pool = ThreadPoolExecutor(copies)
         try:
-            found = [each.result() for each in [pool.submit(self._run_plain) for _ in range(copies)]]
+            runs = [pool.submit(self._run_plain) for _ in range(copies)]
+            for early in wait(runs, return_when=FIRST_EXCEPTION).done:
+                early.result()  # raises what either has raised
+            found = [each.result() for each in runs]
         except BaseException:  # such as Ctrl-C, which the command does not see
             self._runner.end()
             raise
