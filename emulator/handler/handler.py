@@ -137,11 +137,10 @@ class VendorApp:
             log.exception("bug in the emulator: %s %s", target.method, target.path)
             return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
-            try:
-                if context.admission is not None or context.spending is not None:
-                    await self._settle(context)
-            finally:  # it may be cancelled while a store is lost
+            if context.admission is None and context.spending is None:
                 self._close(context, left=left)
+            else:
+                await self._settle(context, left=left)
 
     def _add_warnings(self, headers: Headers, context: RequestContext) -> Headers:
         """Return headers with those that announce the retirement of a call's deployment."""
@@ -149,14 +148,17 @@ class VendorApp:
             return headers
         return (*headers, *self.emulator.list_warnings(context.call.deployment, context.started))
 
-    async def _settle(self, context: RequestContext) -> None:
-        """Settle the quotas and the budget of a request."""
+    async def _settle(self, context: RequestContext, *, left: bool) -> None:
+        """Settle the budget and the quotas of a request, then close its record; all of it, even if cancelled."""
         try:
             if context.spending is not None:
                 await self._recorder.spend(context, context.spending)
         finally:
-            if context.admission is not None:
-                await self._recorder.settle(context, context.admission)
+            try:
+                if context.admission is not None:
+                    await self._recorder.settle(context, context.admission)
+            finally:
+                self._close(context, left=left)
 
     def _close(self, context: RequestContext, *, left: bool) -> None:
         """Close the call record and the span of a request; ``left``: the client left, or the server cancelled."""
@@ -317,11 +319,10 @@ class VendorApp:
             status, body = _read_whole(response)
             context.sent.complete(status, len(body), context.started + (context.planned_ttft or 0.0))
         finally:
-            try:
-                if context.admission is not None or context.spending is not None:
-                    await self._settle(context)
-            finally:
+            if context.admission is None and context.spending is None:
                 self._close(context, left=False)
+            else:
+                await self._settle(context, left=False)
         return status, body
 
     async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
