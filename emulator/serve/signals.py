@@ -74,15 +74,10 @@ def _list_stop_signals() -> tuple[signal.Signals, ...]:
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Exit cleanly on stop signals before the server handles them itself."""
-    if threading.current_thread() is not threading.main_thread():
+    names = _list_stop_signals()
+    with _restored(names):
+        _handle(names, _stop)
         yield
-        return
-    before = {name: signal.signal(name, _stop) for name in _list_stop_signals()}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -95,32 +90,40 @@ async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
     loop = asyncio.get_running_loop()
     stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
     names = (*_list_stop_signals(), signal.SIGINT)
-    before = {name: signal.getsignal(name) for name in names}
-    try:
-        for name in names:
-            loop.add_signal_handler(name, stops.put_nowait, name)
-    except NotImplementedError:  # the loops of Windows
-        with _handling(names, lambda name: loop.call_soon_threadsafe(stops.put_nowait, name)):
+    with _restored(names):
+        try:
+            for name in names:
+                loop.add_signal_handler(name, stops.put_nowait, name)
+        except NotImplementedError:  # the loops of Windows
+            _handle(names, lambda number, _: loop.call_soon_threadsafe(stops.put_nowait, signal.Signals(number)))
             yield stops
-        return
-    try:
-        yield stops
-    finally:
+            return
+        try:
+            yield stops
+        finally:
+            for name in names:
+                loop.remove_signal_handler(name)  # the loop leaves the system's default, not the handler of before
+
+
+def _handle(names: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], object]) -> None:
+    """Handle signals; only the main thread can."""
+    if _is_main_thread():
         for name in names:
-            loop.remove_signal_handler(name)  # which leaves the system's default: to end at once
-            if before[name] is not None:
-                signal.signal(name, before[name])
+            signal.signal(name, handler)
 
 
 @contextmanager
-def _handling(names: Iterable[signal.Signals], put: Callable[[signal.Signals], object]) -> Iterator[None]:
-    """Call back for each signal within a block; only the main thread can."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {name: signal.signal(name, lambda number, frame: put(signal.Signals(number))) for name in names}
+def _restored(names: Iterable[signal.Signals]) -> Iterator[None]:
+    """Handle signals after a block as before it."""
+    before = {name: signal.getsignal(name) for name in names}
     try:
         yield
     finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
+        if _is_main_thread():
+            for name, handler in before.items():
+                if handler is not None:  # one that Python did not install cannot be restored
+                    signal.signal(name, handler)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
