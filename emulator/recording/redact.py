@@ -87,16 +87,19 @@ def _list_credentials(value: str) -> Iterator[str]:
 def redact_target(target: str, secrets: Secrets) -> str:
     """Return path and query without credentials."""
     path, mark, query = target.partition("?")
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        if is_secret_name("field", name) and value:
-            secrets.in_headers += 1
-            secrets.seen.add(value)
+    found = _list_query_credentials(query)
+    secrets.in_headers += len(found)
+    secrets.seen.update(found)
     shown = redact_text(f"?{query}")[1:] if query else ""
     path = "/".join(_redact_segment(segment, secrets) if "%" in segment else segment for segment in path.split("/"))
     plain = unquote(path)
     if find_tokens(plain, secrets.seen):
         path = _redact_plain(plain, secrets, "path")
     return _redact_plain(path + mark + shown, secrets, "query")
+
+
+def _list_query_credentials(query: str) -> list[str]:
+    return [value for name, value in parse_qsl(query) if is_secret_name("field", name)]
 
 
 def _redact_segment(segment: str, secrets: Secrets) -> str:
@@ -108,8 +111,7 @@ def _redact_segment(segment: str, secrets: Secrets) -> str:
         shown = redact_text(f"?{plain}")[1:] if is_query else redact_text(plain)
         if shown != plain:
             secrets.note("path")
-            pairs = parse_qsl(plain if is_query else plain.partition("?")[2])
-            secrets.seen.update(value for name, value in pairs if is_secret_name("field", name))
+            secrets.seen.update(_list_query_credentials(plain if is_query else plain.partition("?")[2]))
             for _ in range(times):
                 shown = "…".join(quote(part, safe="") for part in shown.split("…"))
             return shown

@@ -175,17 +175,11 @@ class Sweep:
         """
         options = self._options
         copies = min(2, options.jobs)
-        pool = ThreadPoolExecutor(copies)
-        try:
+        with self._open_pool(copies) as pool:
             runs = [pool.submit(self._run_plain) for _ in range(copies)]
             for early in wait(runs, return_when=FIRST_EXCEPTION).done:
                 early.result()  # raises what either has raised
             found = [each.result() for each in runs]
-        except BaseException:  # such as Ctrl-C, which the command does not see
-            self._runner.end()
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
         if copies > 1 and any(one.base.ended.exit != 0 for one in found):
             self._places = Places(1, 0)
             found = [replace(self._run_plain(), runs_alone=True)]
@@ -246,9 +240,8 @@ class Sweep:
         return sorted(found.values(), key=lambda group: group[0].fault != "hang")
 
     def _run_all(self, baseline: Baseline, todo: Sequence[Group], limit: float, left: int) -> None:
-        pool = ThreadPoolExecutor(self._places.most)
-        runs = {pool.submit(self._run_cell, group[0], baseline, limit): group for group in todo}
-        try:
+        with self._open_pool(self._places.most) as pool:
+            runs = {pool.submit(self._run_cell, group[0], baseline, limit): group for group in todo}
             for ended in as_completed(runs):
                 group, run = runs[ended], ended.result()
                 self.made += 1
@@ -256,6 +249,13 @@ class Sweep:
                 for cell in group:
                     like = () if cell is group[0] else group[0].key
                     self._add(cell, write_row(cell, run, baseline, like), left)
+
+    @contextmanager
+    def _open_pool(self, size: int) -> Iterator[ThreadPoolExecutor]:
+        """Open threads for runs; an error ends what runs, and so does Ctrl-C, which the command does not see."""
+        pool = ThreadPoolExecutor(size)
+        try:
+            yield pool
         except BaseException:
             self._runner.end()
             raise
