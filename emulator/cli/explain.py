@@ -19,7 +19,7 @@ from emulator.core.text import escape
 from emulator.journal.entry import describe
 from emulator.runtime.services import adding_vendor_mistakes
 from emulator.scenario.code_frame import format_rows
-from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.errors import suggest_name
 from emulator.scenario.header_overrides import HeaderOverrideError
 from emulator.scenario.load import load_paths
 from emulator.scenario.matching import RuleResult
@@ -113,9 +113,8 @@ async def _try_out(
     application = create_application(loaded, seed=seed)
     app = application.runtime.active.apps.get(request.vendor)
     if app is None:
-        hint = find_nearest_name(request.vendor, VENDOR_NAMES)
         reason = "is not served by this scenario" if request.vendor in VENDOR_NAMES else "is not a vendor"
-        raise SettingsError(f"{request.vendor!r} {reason}" + (f"; did you mean {hint}?" if hint else ""))
+        raise SettingsError(f"{request.vendor!r} {reason}{suggest_name(request.vendor, VENDOR_NAMES)}")
     return await app.try_out(request.to_wire(choose_key(loaded.scenario)))
 
 

@@ -325,6 +325,12 @@ def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
     return _find_alias(name, names) or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
 
 
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message: the known name that was probably meant, or nothing."""
+    close = find_nearest_name(name, known)
+    return f"; did you mean {close}?" if close else ""
+
+
 def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mistake:
     key = str(context["discriminator"]).strip("'")
     if kind == "union_tag_not_found":

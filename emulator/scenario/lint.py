@@ -13,7 +13,7 @@ from typing import get_args
 from emulator.core.requests import Deployment, Task
 from emulator.scenario import codes
 from emulator.scenario.conditions import When
-from emulator.scenario.errors import Diagnostic, find_nearest_name
+from emulator.scenario.errors import Diagnostic, suggest_name
 from emulator.scenario.locations import KeyPath, format_path
 from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Limit, Rule, Scenario
@@ -54,9 +54,7 @@ def find_unknown_endpoints(loaded: ParsedScenario, routes: Routes) -> Iterator[D
         paths = _list_paths(rule, routes)
         if wanted is None or not paths or any(_meets(glob, path) for glob in wanted for path in paths):
             continue
-        close = find_nearest_name(wanted[0], paths)
-        hint = f"; did you mean {close}?" if close else ""
-        message = f"no vendor the rule is about has the endpoint {', '.join(wanted)}{hint}"
+        message = f"no vendor the rule is about has the endpoint {', '.join(wanted)}{suggest_name(wanted[0], paths)}"
         yield loaded.row(("rules", position, "when", "endpoint"), message, code=codes.UNSERVED)
 
 
@@ -160,8 +158,7 @@ def _find_capacity(scenario: Scenario) -> int | None:
 def _find_unknown(limit: Limit, served: Collection[str], principals: Collection[str] | None) -> tuple[str, str] | None:
     """Return a field of a limit that names nothing known, and the reason; ``None`` if all names are known."""
     if limit.vendor is not None and not any(map(compile_names(limit.vendor), served)):
-        close = find_nearest_name(limit.vendor[0], served)
-        return "vendor", f"{', '.join(limit.vendor)} is not served" + (f"; did you mean {close}?" if close else "")
+        return "vendor", f"{', '.join(limit.vendor)} is not served{suggest_name(limit.vendor[0], served)}"
     unknown = explain_unknown(limit.principal, principals)
     return None if unknown is None else ("principal", unknown)
 
@@ -375,8 +372,7 @@ def _find_unserved(scenario: Scenario, catalogue: KnownModels) -> Iterator[Findi
         names = [name for vendor in catalogue if is_vendor(vendor) for name in catalogue[vendor]]
         if not names or any(map(compile_names(wanted), names)):
             continue
-        close = find_nearest_name(wanted[0], names)
-        hint = f"; did you mean {close}?" if close else ""
+        hint = suggest_name(wanted[0], names)
         text = f"the {what} is never reached: no vendor it is about serves {', '.join(wanted)}{hint}"
         yield codes.UNSERVED, path, text
 

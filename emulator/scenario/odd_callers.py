@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from emulator.scenario import codes
-from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.errors import suggest_name
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Scenario
@@ -28,12 +28,7 @@ def explain_unknown(wanted: tuple[str, ...] | None, principals: Collection[str] 
     if wanted is None or principals is None or any(map(compile_names(wanted), principals)):
         return None
     what = "among the keys" if len(principals) > 1 else f"a caller: `keys` name none but {ONLY_CALLER}"
-    return f"{', '.join(wanted)} is not {what}{_suggest(wanted, principals)}"
-
-
-def _suggest(wanted: tuple[str, ...], names: Collection[str]) -> str:
-    close = find_nearest_name(wanted[0], names)
-    return f"; did you mean {close}?" if close else ""
+    return f"{', '.join(wanted)} is not {what}{suggest_name(wanted[0], principals)}"
 
 
 def find_shared_counts(scenario: Scenario, principals: Collection[str] | None) -> Iterator[Finding]:
@@ -68,7 +63,7 @@ def find_odd_outages(
             yield codes.NEVER_REACHED, (*path, "principal"), f"the outage affects no call: {unknown}"
         for name in outage.vendor or ():
             if not any(map(compile_names((name,)), served)):
-                text = f"the outage affects no call of {name}, which is not served{_suggest((name,), served)}"
+                text = f"the outage affects no call of {name}, which is not served{suggest_name(name, served)}"
                 yield codes.NEVER_REACHED, (*path, "vendor"), text
         if catalogue is not None:
             yield from _find_unserved(path, outage, catalogue)
@@ -79,6 +74,6 @@ def _find_unserved(path: KeyPath, outage: Outage, catalogue: Mapping[str, Collec
     names = [name for vendor in catalogue if is_vendor(vendor) for name in catalogue[vendor]]
     for wanted in outage.deployments or () if names else ():
         if not any(map(compile_names((wanted,)), names)):
-            hint = _suggest((wanted,), names)
+            hint = suggest_name(wanted, names)
             text = f"the outage affects no call to {wanted}, which no vendor it is about serves{hint}"
             yield codes.UNSERVED, (*path, "deployments"), text

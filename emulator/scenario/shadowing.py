@@ -13,7 +13,7 @@ from typing import TypeVar, get_args
 from emulator.core.json import JSON
 from emulator.core.requests import Task
 from emulator.scenario.conditions import Bounds, Comparison, Condition, When
-from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.errors import suggest_name
 from emulator.scenario.matchers import compile_names, compile_number, compile_text, same_json
 from emulator.scenario.models import Limit
 from emulator.scenario.odd_callers import explain_unknown
@@ -144,8 +144,7 @@ def _find_unknown_name(
         ("task", when.task, get_args(Task), "a task"),
     ):
         if wanted is not None and not any(map(compile_names(wanted), names)):
-            close = find_nearest_name(wanted[0], names)
-            return facet, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
+            return facet, f"{', '.join(wanted)} is not {what}{suggest_name(wanted[0], names)}"
     unknown = explain_unknown(when.principal, principals)
     return None if unknown is None else ("principal", unknown)
 

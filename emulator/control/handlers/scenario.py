@@ -15,7 +15,7 @@ from emulator.core.redaction.credentials import mask
 from emulator.core.text import escape
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.credentials import list_credentials
-from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.errors import suggest_name
 from emulator.scenario.load import load_bundled
 from emulator.scenario.parsed import ParsedScenario
 
@@ -69,8 +69,8 @@ class ScenarioHandlers:
         by_title = {loaded.scenario.name: loaded for loaded in library.values()}
         found = library.get(name) or by_title.get(name)
         if found is None:
-            hint = find_nearest_name(name, [*library, *by_title])
-            detail = f"The library has no scenario {name!r}" + (f"; did you mean {hint}?" if hint else ".")
+            hint = suggest_name(name, [*library, *by_title]) or "."
+            detail = f"The library has no scenario {name!r}{hint}"
             raise ProblemError(404, "No such scenario", detail)
         return found
 
