@@ -16,7 +16,7 @@ from emulator.faults.marks import names_of
 class ExtraFields(Fault):
     """Add unknown fields at the end of every JSON object, or of those at a path, in the body or in every event.
 
-    Vendors add fields without notice. It catches clients whose models accept known fields only.
+    Vendors add fields without notice. The fault catches clients that accept known fields only.
     """
 
     is_noticeable: ClassVar[bool] = False

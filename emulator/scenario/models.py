@@ -359,7 +359,7 @@ class Replay(StrictModel):
     from_: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         alias="from",
-        description="The folder with the recording, beside the scenario's file or deeper, or a file with exchanges.",
+        description="A folder with a recording, or a file with exchanges, in the scenario's folder or below it.",
         examples=["recordings/today"],
     )
     exchanges: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(

@@ -199,7 +199,7 @@ class ReplyOutcome(StrictModel):
     tool_calls: Annotated[tuple[FixedToolCall, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="The tool calls of the answer.", examples=[[{"name": "get_weather", "arguments": {}}]]
     )
-    json_: JSON = Field(default=None, alias="json", description="A value whose JSON text is the answer.")
+    json_: JSON = Field(default=None, alias="json", description="The answer, as a value that is written as JSON.")
     refusal: str | None = Field(default=None, description="The text with which the model refuses.")
     embedding: Annotated[tuple[_Single, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="One vector for every input."

@@ -62,7 +62,7 @@ class DatabricksSettings(VendorSettings):
     max_schema_keys: int | None = Field(
         default=None,
         ge=1,
-        description="maximum number of keys in a function's whole schema; none: no bound beside `max_properties`",
+        description="maximum number of keys in a function's whole schema; without it only `max_properties` limits them",
     )
     top_p_zero: bool = Field(default=False, description="`top_p` may be 0")
     require_description: bool = Field(default=False, description="a function needs a `description`")
