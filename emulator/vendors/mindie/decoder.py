@@ -63,9 +63,18 @@ def _to_float(value: int) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+class NegativeZero(int):
+    """``-0``, which the server's JSON library reads as an integer with a sign."""
+
+
 def is_integer(value: JSON) -> TypeGuard[int]:
     """Return whether the server's JSON library reads ``value`` as an integer, not as a float."""
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
+
+
+def is_unsigned(value: JSON) -> TypeGuard[int]:
+    """Return whether the server's JSON library reads ``value`` as an integer without a sign."""
+    return is_integer(value) and value >= 0 and not isinstance(value, NegativeZero)
 
 
 def parse_float(fields: Fields, key: str, within: Range | None = None) -> float | None:
@@ -98,7 +107,7 @@ def parse_unsigned(fields: Fields, key: str, within: Range | None = None) -> int
     value = fields.get(key)
     if value is None:
         return None
-    if not is_integer(value) or value < 0:
+    if not is_unsigned(value):
         raise refusal(f"{key} must be unsigned type.", key)
     _validate_range(value, fields, key, within)
     return value

@@ -3,9 +3,10 @@
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``llm_manager_impl.cpp``.
 """
 
+import json
 import re
 from collections.abc import Sequence
-from math import inf
+from math import isinf
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -13,10 +14,11 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Tokenizer
+from emulator.protocols.big_numbers import has_big_numbers
 from emulator.protocols.openai.messages import Format
 from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.chat.fields import parse_logprobs, parse_response_format
-from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
+from emulator.vendors.mindie.decoder import Fields, NegativeZero, parse_boolean, parse_unsigned, refusal
 from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.sampling import (
     SamplingFields,
@@ -36,6 +38,8 @@ NO_JSON = "Req body converts to json fail."  # text of the service itself, not o
 BROKEN_REQUEST = "Failed to parse request context to json"
 _REQUEST_ID = re.compile(r"[0-9a-fA-F]{1,1024}")
 _TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
+_NEGATIVE_ZERO = re.compile(rb"(?<![\w.+\-])-0(?![\d.eE])")
+_LONG = 300  # digits; a longer whole number may exceed doubles
 _MODEL = re.compile(r"[\w\-.]+", re.ASCII)
 
 
@@ -67,7 +71,7 @@ def parse_body(request: Request, settings: MindieSettings, broken: str = BROKEN_
         raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
     max_depth = settings.max_json_depth
     try:
-        body = _parse_after_bom(request) if request.body.startswith(BOM) else request.json()
+        body = _parse_json(request)
     except ValueError:
         raise refusal(broken) from None
     brackets = request.body.count(b"{") + request.body.count(b"[")
@@ -75,24 +79,48 @@ def parse_body(request: Request, settings: MindieSettings, broken: str = BROKEN_
         raise refusal(broken)
     if not isinstance(body, dict):
         return {}
-    if _has_overflow(body) or _has_overflow(body.get("parameters")):
-        raise refusal(broken)
     return body
 
 
-def _has_overflow(value: JSON) -> bool:
-    """Return whether a member is beyond the range of doubles, which the server's parser refuses anywhere."""
-    if not isinstance(value, dict):
-        return False
-    members = value.values()
-    return inf in members or -inf in members or any(type(one) is int and one.bit_length() > 1024 for one in members)
+def has_odd_numbers(body: bytes) -> bool:
+    """Return whether a body may have a number that the server's JSON library reads otherwise than ``core/json.py``."""
+    return has_big_numbers(body) or (b"-0" in body and _NEGATIVE_ZERO.search(body) is not None)
 
 
-def _parse_after_bom(request: Request) -> JSON:
-    """Parse a body that starts with a byte order mark."""
-    rest = request.body[len(BOM) :]
-    check_json(rest, request.max_values, request.max_text)
-    return parse_json(rest)
+def _parse_json(request: Request) -> JSON:
+    """Parse a body, after a byte order mark too.
+
+    Source: nlohmann/json, include/nlohmann/detail/input/lexer.hpp (scan_number) and parser.hpp (``value_float``).
+
+    Raises:
+        ValueError: the body is not JSON, or has a number beyond the range of doubles.
+    """
+    text = request.body.removeprefix(BOM)
+    if len(text) == len(request.body):
+        body = request.json()
+    else:
+        check_json(text, request.max_values, request.max_text)
+        body = parse_json(text)
+    if not has_odd_numbers(text):
+        return body
+    try:
+        body = json.loads(text, parse_int=_read_integer, parse_float=_read_float)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return body
+
+
+def _read_float(digits: str) -> float:
+    number = float(digits)
+    if isinf(number):
+        raise ValueError("a number is beyond the range of doubles")
+    return number
+
+
+def _read_integer(digits: str) -> int:
+    if len(digits) > _LONG:
+        _read_float(digits)
+    return NegativeZero() if digits == "-0" else int(digits)
 
 
 def _is_deeper(value: JSON, limit: int) -> bool:
@@ -114,7 +142,7 @@ def validate_relayed(request: Request) -> None:
     """
     path = request.path
     try:
-        body = _parse_after_bom(request) if request.body.startswith(BOM) else request.json()
+        body = _parse_json(request)
     except ValueError:
         raise _relay_refusal() from None
     fields = body if isinstance(body, dict) else {}

@@ -18,7 +18,7 @@ from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN
-from emulator.vendors.mindie.decoder import Fields, is_integer, parse_boolean, parse_object, refusal
+from emulator.vendors.mindie.decoder import Fields, is_integer, is_unsigned, parse_boolean, parse_object, refusal
 from emulator.vendors.mindie.generate.fields import build_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
 from emulator.vendors.mindie.generate.shapes import find_finish_reason
@@ -145,7 +145,7 @@ def _parse_tensor(tensor: Fields) -> tuple[int, ...]:
 def _parse_shape(shape: JSON) -> int:
     if not isinstance(shape, list):
         raise refusal("Cannot find shape in inputs or its type is not array", "inputs")
-    if not all(is_integer(size) and size >= 0 for size in shape):
+    if not all(map(is_unsigned, shape)):
         raise refusal("Shape element must be integer type.", "inputs")
     row = len(shape) == 2 and shape[0] == 1 and 0 < shape[1] <= MAX_PROMPT_TOKENS
     if len(shape) != 1 and not row:

@@ -11,8 +11,9 @@ from emulator.core.cache import lru
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, TooMuch, dump_json, dump_string
+from emulator.protocols.big_numbers import has_big_numbers
 from emulator.protocols.openai.options import has_each_key_once
-from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, parse_json
+from emulator.vendors.openvino.rapidjson import TooDeepError, parse_json
 from emulator.vendors.openvino.release import Release
 
 _MAX_SLOW_BYTES = 8 * 1024**2  # bytes; longer bodies skip the slow reader, which needs several times their size

@@ -31,8 +31,6 @@ _SIGNIFICANT = 17  # digits of a double
 _LONG = 300  # digits; a longer whole number may exceed doubles
 MAX_DEPTH = 20_000
 """Nesting limit for releases without one, limited by their stack."""
-_DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
-_LONG_ZEROS = b"0" * _LONG
 
 
 class TooDeepError(ValueError):
@@ -40,12 +38,6 @@ class TooDeepError(ValueError):
 
     def __init__(self) -> None:
         super().__init__("Error: Terminate parsing due to Handler error. Offset: 0")
-
-
-def has_big_numbers(text: bytes) -> bool:
-    """Return whether a number may be too big: an exponent of three digits, or 300 digits; a cheap check."""
-    digits = text.translate(_DIGITS, b"+")
-    return b"e000" in digits or _LONG_ZEROS in digits
 
 
 def parse_json(body: bytes, limit: int = 0) -> JSON:

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from emulator.vendors.mindie.routes import VENDOR
 from tests.conftest import Start
 from tests.untyped_json import JSON
+from tests.vendors.client import Client
 from tests.vendors.mindie.direct import (
     CHAT,
     HELLO,
@@ -116,6 +118,12 @@ def test_ten_levels_of_nesting_are_accepted() -> None:
         b'{"inputs":"a","parameters":{"x":1e400}}',
         b'{"inputs":"a","x":1%b}' % (b"0" * 309),
         b'{"inputs":"a","parameters":{"x":-2%b}}' % (b"0" * 308),
+        b'{"inputs":"a","x":[[{"y":[1e999]}]]}',
+        b'{"inputs":"a","parameters":{"x":{"y":[-3%be99]}}}' % (b"0" * 210),
+        b'{"inputs":"a","x":17976931348623159%b}' % (b"0" * 292),
+        b'{"inputs":"a","x":1e999,"x":1}',
+        b'\xef\xbb\xbf{"inputs":"a","x":[1e999]}',
+        b"[1e999]",
     ],
 )
 def test_number_beyond_doubles_is_no_json(body: bytes) -> None:
@@ -126,7 +134,33 @@ def test_number_beyond_doubles_is_no_json(body: bytes) -> None:
 def test_number_within_doubles_is_read() -> None:
     assert accept("/", b'{"inputs":"a","x":1e-400}')
     assert accept("/", b'{"inputs":"a","x":1%b}' % (b"0" * 308))
+    assert accept("/", b'{"inputs":"a","x":["1e999",0e999,{"y":[9%be99]}]}' % (b"0" * 200))
     assert error_of("/", b'{"inputs":"a","parameters":{"top_p":1e-400}}').endswith("got 0.0.")
+
+
+def test_options_of_remembered_chat_have_no_number_beyond_doubles() -> None:
+    start = b'{"model":"llama_65b","messages":[{"role":"user","content":"Hello"}],'
+    client = Client(VENDOR)
+    for _ in range(3):
+        client.accept(CHAT, start + b'"x":1,"top_logprobs":0,"logprobs":true}')
+    assert client.refuse(CHAT, start + b'"x":1e999,"x":1,"top_logprobs":0,"logprobs":true}').status == 422
+    assert client.refuse(CHAT, start + b'"x":1,"top_logprobs":-0,"logprobs":true}').status == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "text"),
+    [
+        ("/", b'{"inputs":"a","parameters":{"seed":-0}}', "seed must be unsigned type."),
+        ("/infer", b'{"inputs":"a","parameters":{"seed": -0 }}', "seed must be unsigned type."),
+        ("/generate", b'{"prompt":"a","n":-0}', "n must be unsigned type."),
+        ("/", b'{"inputs":"a","parameters":{"top_k":-0}}', "Parameter top_k must be in -1 || (0,2147483647], got 0"),
+        ("/", b'{"inputs":"a","parameters":{"top_p":-0}}', "Parameter top_p must be in (0.0,1.0], got 0."),
+        ("/", b'{"inputs":"a","parameters":{"top_p":-0.0}}', "Parameter top_p must be in (0.0,1.0], got -0.0."),
+        ("/", b'{"inputs":"a-0","parameters":{"seed":0}}', "seed must be in (0, 18446744073709551615], got 0."),
+    ],
+)
+def test_negative_zero_is_integer_with_sign(path: str, body: bytes, text: str) -> None:
+    assert error_of(path, body) == text
 
 
 @pytest.mark.covers("mindie/HTTP", "content type")

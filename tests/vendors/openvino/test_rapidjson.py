@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.json import dump_json
-from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, parse_json, parse_number
+from emulator.vendors.openvino.rapidjson import TooDeepError, parse_json, parse_number
 from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, SEED, Refusal, make_server, not_json
 
@@ -63,7 +63,17 @@ def test_lenient_json_is_accepted(text: bytes, value: JSON) -> None:
         *(b"01", b"1.", b".5", b"+1", b"-", b"1e", b"0x1", b"NaN", b"Infinity", b"-Infinity", b"tru", b"True", b"nul"),
         *(b'"a', b"'a'", b'"\n"', b'"\x01"', b'"\\x"', b'"\\u12"', b'"\\ud800"', b'"\\udc00"', b'"\\ud800\\u0041"'),
         *(b"1 2", b"{} {}", b"[1}", b'{"a":1]', b"// a\n1", b"\xef\xbb\xbf{}", b'"a\0b"', b"\0", b"1\x0b", b"[1] ]"),
-        *(b"1e309", b"-1e309", b"0e309", b"1" + b"0" * 309, b"9" * 5000, b"0.00e311", b"1.5E+00400", b"2e308"),
+        *(
+            b"1e309",
+            b"-1e309",
+            b"[" * 9 + b"1" + b"0" * 250 + b"e99" + b"]" * 9,
+            b"0e309",
+            b"1" + b"0" * 309,
+            b"9" * 5000,
+            b"0.00e311",
+            b"1.5E+00400",
+            b"2e308",
+        ),
     ],
 )
 def test_invalid_json_is_rejected(text: bytes) -> None:
@@ -71,12 +81,6 @@ def test_invalid_json_is_rejected(text: bytes) -> None:
         parse_json(text)
     unused = b'{"model":"llama3","messages":[],"user":' + text + b"}"
     assert SEED.refusal(unused) == Refusal(412, not_json("Cannot parse JSON body"))
-
-
-@pytest.mark.parametrize("text", [b'{"a":1e309}', b'{"a":0E+0309}', b"1" + b"0" * 309, b"[1.5e12345]"])
-def test_big_numbers_are_detected(text: bytes) -> None:
-    assert has_big_numbers(text)
-    assert not has_big_numbers(text[:4])
 
 
 @pytest.mark.covers("openvino/numbers", "number")

@@ -14,7 +14,14 @@ from emulator.vendors.mindie.chat.fields import validate_template
 from emulator.vendors.mindie.chat.messages import MAX_JSON_GROWTH, Tools, join_parts, parse_messages, parse_tools
 from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.profile import MindieService
-from emulator.vendors.mindie.request import ParsedRequest, measure_lengths, parse_body, parse_request, validate_headers
+from emulator.vendors.mindie.request import (
+    ParsedRequest,
+    has_odd_numbers,
+    measure_lengths,
+    parse_body,
+    parse_request,
+    validate_headers,
+)
 from emulator.vendors.mindie.request_ids import parse_id
 from emulator.vendors.mindie.sampling import parse_model
 from emulator.vendors.mindie.server_state import list_served, validate_serving
@@ -56,9 +63,13 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     settings = service.settings
     if settings.coordinator or settings.infer_mode == "dmi":  # their requests depend on headers
         return _parse_whole(request, service)[0]
-    call = recall_chat(request, service, limit=min(INLINE_BYTES, settings.max_input_chars // MAX_JSON_GROWTH))
-    if call is None:
-        call, codec, asked = _parse_whole(request, service)
+    is_odd = has_odd_numbers(request.body)  # remembered options are those of core/json.py
+    limit = min(INLINE_BYTES, settings.max_input_chars // MAX_JSON_GROWTH)
+    call = None if is_odd else recall_chat(request, service, limit=limit)
+    if call is not None:
+        return call
+    call, codec, asked = _parse_whole(request, service)
+    if not is_odd:
         remember_chat(request, service, partial(_MindieOptions, call, codec, asked))
     return call
 

@@ -14,6 +14,7 @@ from emulator.core.json import JSON
 from emulator.core.plan import SegmentKind
 from emulator.core.requests import ChatRequest, Deployment, Message
 from emulator.core.vendor import InferenceCall
+from emulator.protocols.big_numbers import has_big_numbers
 from emulator.protocols.openai import options
 from emulator.protocols.openai.options import RememberedOptions
 from emulator.vendors.openvino.chat.fields import (
@@ -28,7 +29,6 @@ from emulator.vendors.openvino.chat.render import ChatCodec
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService
-from emulator.vendors.openvino.rapidjson import has_big_numbers
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, validate_length
