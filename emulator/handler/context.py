@@ -71,6 +71,16 @@ class RequestTarget:
         return request
 
 
+def build_exact_key(place: Hashable, body: bytes, principal: str) -> Hashable:
+    """Build the cache key of an exact request; equal fingerprints may have other headers, orders or repeated members.
+
+    Args:
+        place: that of its target, if need be with the vendor.
+        body: its body, or a digest.
+    """
+    return place, body, principal
+
+
 @dataclass(slots=True, eq=False)
 class RequestContext:
     """Context of one request: the request, its response, and the results of the stages in between.

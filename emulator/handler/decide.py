@@ -26,7 +26,7 @@ from emulator.core.plan import Plan
 from emulator.core.text import escape
 from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall, InnerRequest, Parsed
 from emulator.faults import AnyFault, apply_faults, locate_faults, measure
-from emulator.handler.context import RequestContext
+from emulator.handler.context import RequestContext, build_exact_key
 from emulator.handler.diagnostics import Suggestions, check_limits
 from emulator.handler.explain import explain_rules, read_context_attributes
 from emulator.handler.forward import Forwarding
@@ -217,16 +217,12 @@ class ResponseDecider:
         return _refuse(f"This call is not recorded. {missing}{rules}")
 
     def _identify(self, context: RequestContext) -> Hashable:
-        """Return a key of the exact request: equal fingerprints may have other headers, orders or repeated keys."""
-        request = context.request
-        if len(request.body) > INLINE_BYTES:
+        """Return the cache key of an exact request; ``None``: its body is too long."""
+        body, place = context.request.body, context.target.place
+        if len(body) > INLINE_BYTES:
             return None
-        return (
-            self._vendor.name,
-            context.target.place,
-            blake2b(request.body, digest_size=16).digest(),
-            request.principal,
-        )
+        digest = blake2b(body, digest_size=16).digest()
+        return build_exact_key((self._vendor.name, place), digest, context.request.principal)
 
     async def _plan(self, call: InferenceCall, match: Match, context: RequestContext) -> Plan:
         """Return the plan of a call, after admission if quotas or slots limit the call."""

@@ -18,7 +18,7 @@ from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key_from_bytes
 from emulator.core.storage import LocalState
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Endpoint, InferenceCall, Parsed
-from emulator.handler.context import RequestContext, RequestTarget
+from emulator.handler.context import RequestContext, RequestTarget, build_exact_key
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
 
@@ -74,7 +74,7 @@ class ParseCache:
         """Return the cached result for an equal request; ``place``: the part of the cache key that its target has."""
         cached = None
         if self._cached and len(request.body) <= _MAX_CACHED_BODY:
-            cached = self._cached.get((place, request.body, request.principal))
+            cached = self._cached.get(build_exact_key(place, request.body, request.principal))
         if cached is None:
             _TALLY.misses += 1
         else:
@@ -86,7 +86,8 @@ class ParseCache:
         if call.repeatable and len(request.body) <= _MAX_CACHED_BODY:
             if len(self._cached) >= _MAX_CACHED:
                 del self._cached[next(iter(self._cached))]
-            self._cached[place, request.body, request.principal] = ParsedCall(fingerprint, call)
+            key = build_exact_key(place, request.body, request.principal)
+            self._cached[key] = ParsedCall(fingerprint, call)
 
 
 _MAX_STATEFUL_SESSIONS = 10_000
