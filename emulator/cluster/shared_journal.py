@@ -238,6 +238,7 @@ def read_amended(entry: JournalEntry) -> Object:
 
 log = logging.getLogger("emulator")
 _BATCH_DELAY = 0.05  # wall-clock seconds until new records are sent, so that many go together
+_RETRY = 0.1  # wall-clock seconds between two attempts while the store is unreachable
 _MAX_OWN = 2000  # records of this process that were sent and not yet read back
 _MAX_WAITING = 10_000  # unsent records, on demand or while the store is unreachable
 _MAX_EPOCHS = 20_000  # cleared sessions, of which records may still come
@@ -357,7 +358,7 @@ class SharedJournal(Journal):
         return max(late, default=None)
 
     async def run(self) -> None:
-        """Send new records until cancelled."""
+        """Send new records until cancelled; after an outage of the store as soon as it answers again."""
         while True:
             await self._has_new.wait()
             await asyncio.sleep(_BATCH_DELAY)
@@ -366,7 +367,8 @@ class SharedJournal(Journal):
                 if len(self._own) > _MAX_OWN:
                     await self.read_new()
             except StoreLostError:
-                continue
+                self._has_new.set()
+                await asyncio.sleep(_RETRY)
             except Exception:  # a bug in one record must not end the loop
                 log.exception("bug in the emulator: calls for the journal of all")
 

@@ -274,14 +274,19 @@ def _name_exit(stopped: signal.Signals) -> int:
 async def _wait_until_stopped(
     work: Coroutine[object, object, None], stops: asyncio.Queue[signal.Signals]
 ) -> signal.Signals | None:
-    """Run a coroutine to its end, or until the signal that is returned; it may raise what the coroutine raises."""
+    """Run a coroutine to its end, or until the signal that is returned; it may raise what the coroutine raises.
+
+    A signal in the turn of the event loop in which the coroutine ends counts: it has left the queue.
+    """
     working, stopping = asyncio.create_task(work), asyncio.create_task(stops.get())
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    if working.done():
+    if not stopping.done():
         stopping.cancel()
         working.result()
         return None
     await end_tasks([working])
+    with suppress(asyncio.CancelledError, StoreLostError):
+        working.result()
     return stopping.result()
 
 

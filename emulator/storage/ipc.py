@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import socket
@@ -24,6 +25,7 @@ from emulator.storage.memory import MemoryState
 
 __all__ = ["HUB_SOCKET", "hub_folder", "open_hub", "serve_hub"]
 
+log = logging.getLogger("emulator")
 _MAX_JOURNAL_BYTES = 64 * 1024**2  # of all sessions
 _MIN_ORDER = 20_000  # entries; then those of records that their session has dropped are removed
 _STORE_ID = "hub"
@@ -196,9 +198,15 @@ class _WorkerConnection:
             self._writer.close()
 
     async def _answer(self, question: Object) -> None:
-        result = await self._do(as_text(question["verb"]), as_array(question["takes"]))
+        answer: Object = {"n": question["n"]}
+        try:
+            answer["gives"] = await self._do(as_text(question["verb"]), as_array(question["takes"]))
+            line = dump_json(answer)
+        except Exception as error:  # the worker would wait for ever
+            log.exception("bug in the emulator: a question of a worker")
+            line = dump_json({"n": question["n"], "bug": repr(error)})
         with suppress(ConnectionError):
-            self._writer.write(dump_json({"n": question["n"], "gives": result}) + b"\n")
+            self._writer.write(line + b"\n")
             await self._writer.drain()
 
     async def _do(self, verb: str, takes: list[JSON]) -> JSON:
@@ -279,6 +287,10 @@ class IpcStore:
 
     async def close(self) -> None:
         await self.bus.close()
+
+
+class HubError(RuntimeError):
+    """Exception in the hub: a bug of the emulator; its message is that exception."""
 
 
 class IpcBus:
@@ -372,7 +384,11 @@ class IpcBus:
             while line := await reader.readline():
                 answer = as_object(parse_json(line))
                 waiter = self._waiting.get(as_integer(answer["n"]))
-                if waiter is not None and not waiter.done():
+                if waiter is None or waiter.done():
+                    continue
+                if "bug" in answer:
+                    waiter.set_exception(HubError(as_text(answer["bug"])))
+                else:
                     waiter.set_result(answer["gives"])
         except ConnectionError:
             pass  # a parent process that is killed with unread questions resets the connection

@@ -8,13 +8,17 @@ from typing import cast
 import pytest
 from redis.asyncio import Redis
 
-from emulator.cluster.replica import Replica
+from emulator.cluster.replica import Replica, end_tasks
 from emulator.cluster.shared_journal import SharedJournal
 from emulator.core.bus import ClusterBus
-from emulator.core.json import Object
+from emulator.core.json import Object, as_object, as_text, parse_json
 from emulator.core.storage import StoreLostError
-from tests.handler.shared import chat, open_replica, open_replicas, steer
+from emulator.scenario.load import load_text
+from emulator.serve.application import create_application
+from tests.handler.shared import PLAIN, chat, open_replica, open_replicas, steer
+from tests.handler.toy import TOY
 from tests.http_client import Running
+from tests.observability.test_access_log import make_entry
 from tests.untyped_json import JSON
 
 pytestmark = pytest.mark.slow
@@ -235,3 +239,33 @@ async def test_session_end_removes_calls_appended_before_it_arrives(url: str) ->
         assert await list_journals(url) != []
         await replica._take(1, ENDED)
         assert await list_journals(url) == []
+
+
+class Away:
+    """Store that answers nothing for a while."""
+
+    outlives = True
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.appended: list[str] = []
+        self.is_back = asyncio.Event()
+
+    async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
+        if self.failures:
+            self.failures -= 1
+            raise StoreLostError("away")
+        self.appended += [as_text(as_object(parse_json(text.partition(b"\n")[2]))["path"]) for text in entries]
+        self.is_back.set()
+        return len(self.appended)
+
+
+async def test_calls_of_an_outage_are_sent_once_the_store_is_back() -> None:
+    runtime, store = create_application(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Away(2)
+    journal = SharedJournal(cast(ClusterBus, store), runtime.find)
+    sending = asyncio.create_task(journal.run())
+    journal.add(make_entry(path="/of-the-outage"))
+    async with asyncio.timeout(20):
+        await store.is_back.wait()  # though no further call comes
+    assert store.appended == ["/of-the-outage"]
+    await end_tasks([sending])

@@ -1,11 +1,13 @@
 """Requests on both event loops: responses, paced streams, faults and disconnects."""
 
 import asyncio
+import signal
 import time
 
 import pytest
 
-from emulator.serve.server import has_uvloop, run
+from emulator.core.storage import StoreLostError
+from emulator.serve.server import _wait_until_stopped, has_uvloop, run
 from tests.conftest import running
 from tests.handler.toy import TOY
 from tests.http_client import Running, read_until_reset
@@ -70,3 +72,24 @@ def test_run_returns_coroutine_result(uvloop: bool) -> None:
         return 7
 
     assert run(main(), uvloop=uvloop) == 7
+
+
+@pytest.mark.parametrize("error", [None, StoreLostError("away")])
+async def test_signal_as_the_wait_for_the_store_ends_is_not_lost(error: Exception | None) -> None:
+    stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
+
+    async def start() -> None:
+        await asyncio.sleep(0)
+        stops.put_nowait(signal.SIGTERM)
+        if error is not None:
+            raise error
+
+    stopped = await _wait_until_stopped(start(), stops)
+    assert stopped is signal.SIGTERM or stops.get_nowait() is signal.SIGTERM
+
+
+async def test_start_without_signal_leaves_queue_as_it_is() -> None:
+    stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
+    assert await _wait_until_stopped(asyncio.sleep(0), stops) is None
+    stops.put_nowait(signal.SIGINT)
+    assert stops.get_nowait() is signal.SIGINT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.core.storage import StoreLostError
-from emulator.storage.ipc import _MIN_ORDER, HUB_SOCKET, InMemoryBus, IpcBus
+from emulator.storage.ipc import _MIN_ORDER, HUB_SOCKET, HubError, InMemoryBus, IpcBus, serve_hub
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="the system has no such sockets")
 
@@ -29,6 +29,18 @@ async def test_connection_reset_ends_open_question(tmp_path: Path) -> None:
         with pytest.raises(StoreLostError):
             await bus.read(0)
     await bus.close()
+
+
+async def test_exception_in_hub_is_answered_as_bug(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with serve_hub(tmp_path / HUB_SOCKET), asyncio.timeout(20):
+        bus = IpcBus(str(tmp_path / HUB_SOCKET))
+        with pytest.raises(HubError, match="no such verb"):
+            await bus._ask("no such verb")
+        with pytest.raises(HubError, match="not an integer"):
+            await bus._ask("read", "all")
+        assert await bus.read(0) == []
+        await bus.close()
+    assert [record.message for record in caplog.records] == ["bug in the emulator: a question of a worker"] * 2
 
 
 async def test_replica_that_joins_again_hears_what_comes_later() -> None:

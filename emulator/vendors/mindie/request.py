@@ -104,10 +104,10 @@ def _parse_json(request: Request) -> JSON:
     if not has_odd_numbers(text):
         return body
     try:
-        body = json.loads(text, parse_int=_read_integer, parse_float=_read_float)
+        exact: JSON = json.loads(text, parse_int=_read_integer, parse_float=_read_float)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return body
+    return exact
 
 
 def _read_float(digits: str) -> float:
