@@ -9,21 +9,26 @@ name of a type, ``#Name`` of another shape, or an object with one of these keys:
 - ``enum``: accepted texts;
 - ``any``: alternative shapes;
 - ``kinds``: shapes of an object by the text of its member ``tag``, with ``default`` (the text if the member is absent)
-  and ``listed`` (the texts that errors name).
+  and ``listed`` (the texts that errors name);
+- ``bound``: a shape, whose value also keeps ``min`` and ``max`` (length of a text or a list, or a number), ``pattern``
+  and, of an id, ``prefix``.
 
 A ``null`` fits every shape. Azure and Databricks check requests of OpenAI's and Anthropic's APIs with it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.json import JSON, Object, as_array, as_object, as_text, parse_json
+from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text, parse_json
 
-Kind = Literal["unknown", "missing", "type", "enum", "tag"]
+Bound = Literal["min", "max", "pattern", "prefix", "characters"]
+Kind = Literal["unknown", "missing", "type", "enum", "tag", "min", "max", "pattern", "prefix", "characters"]
 Path = tuple[str | int, ...]
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -36,6 +41,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "any": (object,),
 }
 _MAX_DEPTH = 100  # of shapes within one another, such as filters
+_ID = re.compile("[A-Za-z0-9_-]+")
 
 
 class Tag(str):
@@ -49,14 +55,17 @@ class Misfit:
     """First member of a request that does not fit its shape.
 
     Fields:
-        kind: ``tag`` is an unknown kind of an object.
+        kind: ``tag`` is an unknown kind of an object; ``min``, ``max``, ``pattern``, ``prefix`` and ``characters`` are
+            bounds, the last of an id.
         expected: types or accepted values.
+        limit: the bound.
     """
 
     kind: Kind
     path: Path
     value: JSON = None
     expected: Sequence[str] = ()
+    limit: JSON = None
 
 
 def format_path(path: Path) -> str:
@@ -70,21 +79,19 @@ class ShapeTable:
 
     Args:
         package: holds ``shapes.json``.
+        bounded: whether bounds are kept.
     """
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, *, bounded: bool = True) -> None:
         self._package = package
-        self._shapes: Object | None = None
+        self._bounded = bounded
 
     def find_misfit(self, name: str, value: JSON, path: Path = ()) -> Misfit | None:
         """Return the first misfit of a value in document order; missing fields of an object come before the others."""
         return self._find(self._load()[name], value, path, 0)
 
     def _load(self) -> Object:
-        if self._shapes is None:
-            text = (files(self._package) / "shapes.json").read_bytes()
-            self._shapes = as_object(parse_json(text.decode()))
-        return self._shapes
+        return _load_shapes(self._package)
 
     def _find(self, shape: JSON, value: JSON, path: Path, depth: int) -> Misfit | None:
         if value is None or depth > _MAX_DEPTH:
@@ -94,6 +101,12 @@ class ShapeTable:
                 return self._find(self._load()[shape[1:]], value, path, depth + 1)
             return None if _fits(value, shape) else Misfit("type", path, value, (shape,))
         assert isinstance(shape, dict)
+        if "bound" in shape:
+            found = self._find(shape["bound"], value, path, depth)
+            return _find_bound(shape, value, path) if found is None and self._bounded else found
+        return self._find_composed(shape, value, path, depth)
+
+    def _find_composed(self, shape: Object, value: JSON, path: Path, depth: int) -> Misfit | None:
         if "enum" in shape:
             return _find_value(as_array(shape["enum"]), value, path)
         if "any" in shape:
@@ -122,6 +135,8 @@ class ShapeTable:
         if isinstance(shape, str):
             return "object" if shape.startswith("#") else shape
         assert isinstance(shape, dict)
+        if "bound" in shape:
+            return self._name_type(shape["bound"])
         return "array" if "array" in shape else "string" if "enum" in shape else "object"
 
     def _find_item(self, shape: JSON, value: JSON, path: Path, depth: int) -> Misfit | None:
@@ -187,13 +202,38 @@ def _find_value(values: Sequence[JSON], value: JSON, path: Path) -> Misfit | Non
     return None if value in values else Misfit("enum", path, value, [as_text(one) for one in values])
 
 
+def _find_bound(shape: Object, value: JSON, path: Path) -> Misfit | None:
+    """Return the misfit of a value of the right type that exceeds its bounds."""
+    size = len(value) if isinstance(value, str | list) else as_number(value)
+    text = value if isinstance(value, str) else ""
+    kind: Bound | None = None
+    if "prefix" in shape and not _ID.fullmatch(text):
+        kind = "characters"
+    elif "min" in shape and size < as_number(shape["min"]):
+        kind = "min"
+    elif "max" in shape and size > as_number(shape["max"]):
+        kind = "max"
+    elif "pattern" in shape and not re.search(as_text(shape["pattern"]), text):
+        kind = "pattern"
+    elif "prefix" in shape and not text.startswith(as_text(shape["prefix"])):
+        kind = "prefix"
+    return None if kind is None else Misfit(kind, path, value, limit=shape.get(kind))
+
+
 def _fits(value: JSON, kind: str) -> bool:
     if kind == "integer" and isinstance(value, float):
         return value.is_integer()  # 256.0 is an integer in JSON
     return isinstance(value, _TYPES[kind]) and (not isinstance(value, bool) or kind in ("boolean", "any"))
 
 
+@cache
+def _load_shapes(package: str) -> Object:
+    return as_object(parse_json((files(package) / "shapes.json").read_bytes().decode()))
+
+
 OPENAI_SHAPES = ShapeTable("emulator.protocols.openai")
 """Shapes of OpenAI's requests. Source: openai/openai-openapi; the differences: ``tests/tools/shapes/openai.py``."""
+OPENAI_MEMBERS = ShapeTable("emulator.protocols.openai", bounded=False)
+"""Shapes of OpenAI's requests without bounds."""
 ANTHROPIC_SHAPES = ShapeTable("emulator.protocols.anthropic")
 """Shapes of Anthropic's requests. Source: the parameter types of the package ``anthropic``."""

@@ -2,10 +2,11 @@
 
 import pytest
 
-from emulator.protocols.shapes import ANTHROPIC_SHAPES, OPENAI_SHAPES, Tag, format_path
+from emulator.protocols.shapes import ANTHROPIC_SHAPES, OPENAI_MEMBERS, OPENAI_SHAPES, Tag, format_path
 from tests.untyped_json import JSON
 
 USER: JSON = {"role": "user", "content": "Hi"}
+CALL: JSON = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 FUNCTION: JSON = {"type": "function", "name": "f"}
 
 
@@ -24,8 +25,13 @@ FUNCTION: JSON = {"type": "function", "name": "f"}
         pytest.param(
             {**USER, "content": [{"type": "input_text", "odd": 1}]}, "missing", "content[0].text", id="deeper"
         ),
-        pytest.param({**USER, "status": "completed", "id": "m"}, None, "", id="a field that needs another"),
+        pytest.param({**USER, "status": "completed", "id": "msg_1"}, None, "", id="a field that needs another"),
         pytest.param({**USER, "status": "completed"}, "unknown", "status", id="the other is missing"),
+        pytest.param({**USER, "id": "m"}, "prefix", "id", id="an id of another kind"),
+        pytest.param({**USER, "id": "msg 1"}, "characters", "id", id="no id"),
+        pytest.param({**USER, "id": f"msg_{'1' * 61}"}, "max", "id", id="too long"),
+        pytest.param({**CALL, "call_id": ""}, "min", "call_id", id="too short"),
+        pytest.param({**CALL, "name": "a b"}, "pattern", "name", id="against a pattern"),
     ],
 )
 def test_item(item: JSON, kind: str | None, path: str) -> None:
@@ -43,6 +49,13 @@ def test_fields_of_other_kinds_may_be_null() -> None:
 @pytest.mark.parametrize(("value", "fits"), [(16, True), (16.0, True), (16.5, False), (True, False), ("16", False)])
 def test_integer(value: JSON, fits: bool) -> None:
     assert (OPENAI_SHAPES.find_misfit("responses", {"max_output_tokens": value}) is None) is fits
+
+
+def test_members_without_bounds() -> None:
+    assert OPENAI_MEMBERS.find_misfit("item", {**USER, "id": "m"}) is None
+    found = OPENAI_MEMBERS.find_misfit("item", {**USER, "id": "m", "odd": 1})
+    assert found is not None
+    assert found.kind == "unknown"
 
 
 def test_kinds_are_marked_in_path() -> None:

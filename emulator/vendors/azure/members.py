@@ -4,13 +4,13 @@ Sources: openai/openai-openapi for the fields, Azure/azure-rest-api-specs for Az
 OpenAI API (openai/openai-python, microsoft/agent-framework issue 2203, ``input[1].metadata``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object, as_object
+from emulator.core.json import JSON, Object, as_integer, as_number, as_object, as_text
 from emulator.protocols.openai.options import is_plain
 from emulator.protocols.shapes import OPENAI_SHAPES, Misfit, Path, format_path
-from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors import bounds, refusals
 from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.request import ParsedRequest
 
@@ -22,6 +22,12 @@ _NAMES = {
     "boolean": "a boolean",
     "object": "an object",
     "array": "an array of objects",
+}
+
+_TEXT_BOUNDS: Mapping[str, Callable[[str, str, str], bounds.Worded]] = {
+    "pattern": lambda path, value, pattern: bounds.word_pattern(path, pattern),
+    "prefix": bounds.word_prefix,
+    "characters": lambda path, value, _: bounds.word_characters(path, value),
 }
 
 
@@ -76,8 +82,20 @@ def build_refusal(found: Misfit) -> EmulatedError:
         expected = _format_types(found.expected)
         text = f"Invalid type for '{path}': expected {expected}, but got {format_type(found.value)} instead."
         return refusals.contradicts(text, path, "invalid_type")
+    if found.kind not in ("enum", "tag"):
+        message, code = _word_bound(found, path)
+        return refusals.contradicts(message, path, code)
     text = f"Invalid value: '{found.value}'. Supported values are: {_format_values(found.expected)}."
     return refusals.contradicts(text, path, "invalid_value")
+
+
+def _word_bound(found: Misfit, path: str) -> bounds.Worded:
+    value, limit = found.value, found.limit
+    if isinstance(value, str) and found.kind in _TEXT_BOUNDS:
+        return _TEXT_BOUNDS[found.kind](path, value, "" if limit is None else as_text(limit))
+    if isinstance(value, str | list):
+        return bounds.word_length(path, value, as_integer(limit), long=found.kind == "max")
+    return bounds.word_range(path, value, as_number(limit), "<=" if found.kind == "max" else ">=")
 
 
 def _format_types(types: Sequence[str]) -> str:

@@ -50,6 +50,50 @@ ADDED: dict[str, dict[str, object]] = {
     "CustomToolCall": {"status": {"enum": ["in_progress", "completed", "incomplete"]}},
     "CustomToolCallOutput": {"status": {"enum": ["in_progress", "completed", "incomplete"]}, "name": "string"},
 }
+_NAME = {"min": 1, "max": 64, "pattern": "^[a-zA-Z0-9_-]+$"}
+_TEXT = {"bound": "string", "max": 10_485_760}  # VectorlyApp/bluebox issue 31
+# Bounds beyond the description that the service keeps, by definition and path.
+BOUNDS: dict[str, dict[str, dict[str, object]]] = {
+    # BerriAI/litellm issue 11392 and Azure/azure-dev issue 7324 (ids), mcp-use/mcp-use issue 90 (name)
+    "ChatCompletionMessageToolCall": {"id": {"max": 40}, "function.name": _NAME},
+    "ChatCompletionMessageCustomToolCall": {"id": {"max": 40}},
+    "ChatCompletionRequestToolMessage": {"tool_call_id": {"max": 40}},
+    # gptscript-ai/gptscript issue 547; langchain-ai/langchain issue threads (empty)
+    "ChatCompletionRequestAssistantMessage": {"tool_calls": {"min": 1, "max": 128}},
+    # theopenco/llmgateway pull request 3110, buhlergroup/buhler-chat pull request 181 (Azure)
+    "CreateChatCompletionRequest": {"prompt_cache_key": {"max": 64}},
+    "CreateResponse": {
+        "prompt_cache_key": {"max": 64},
+        "user": {"max": 64},  # maximhq/bifrost pull request 1000; of chats unverified
+        "previous_response_id": {"prefix": "resp"},  # ProjectTech4DevAI/kaapi-backend issue 317
+        "conversation": {"prefix": "conv"},
+    },
+    "ConversationParam-2": {"id": {"prefix": "conv"}},
+    "CompactResponseMethodPublicBody": {"prompt_cache_key": {"max": 64}, "previous_response_id": {"prefix": "resp"}},
+    "TokenCountsBody": {"previous_response_id": {"prefix": "resp"}, "conversation": {"prefix": "conv"}},
+    # openai/codex issue 14355 (Azure), earendil-works/pi issue 2917 (call_id), NousResearch/hermes-agent issue 31666
+    # and diegosouzapw/OmniRoute issue 346 (name), openai/openai-cs-agents-demo issue 34 (Azure, id)
+    "FunctionToolCall": {
+        "id": {"max": 64, "prefix": "fc"},
+        "call_id": {"min": 1, "max": 64},
+        "name": {"min": 1, "max": 128, "pattern": "^[a-zA-Z0-9_-]+$"},
+    },
+    "FunctionCallOutputItemParam": {"id": {"max": 64, "prefix": "fc"}},
+    # can1357/oh-my-pi issue 977 (ctc)
+    "CustomToolCall": {"id": {"max": 64, "prefix": "ctc"}, "call_id": {"min": 1, "max": 64}},
+    "CustomToolCallOutput": {"id": {"max": 64, "prefix": "ctco"}, "call_id": {"min": 1, "max": 64}},
+    # openai/codex issue 33176 (msg), jlcodes99/cockpit-tools issue 2090 (rs)
+    "OutputMessage": {"id": {"max": 64, "prefix": "msg"}},
+    "InputMessage": {"id": {"max": 64, "prefix": "msg"}},
+    "ReasoningItem": {"id": {"max": 64, "prefix": "rs"}},
+    "WebSearchToolCall": {"id": {"max": 64, "prefix": "ws"}},
+}
+_LIMITS = {
+    "minimum": "min", "maximum": "max", "minLength": "min", "maxLength": "max", "minItems": "min", "maxItems": "max",
+    "pattern": "pattern",
+}  # fmt: skip
+_EXACT = 2**53  # the description's bounds of a seed are rounded
+
 # Parts of a message of any role beyond the description: the service lists them in its error of an unknown part.
 PARTS: dict[str, object] = {
     "input_text": "#InputTextContent",
@@ -67,6 +111,27 @@ CHOICES = ("web_search", "web_search_2025_08_26", "local_shell")
 AZURE = {
     "CreateChatCompletionRequest": {"data_sources": {"array": "object"}, "user_security_context": "object"},
 }
+
+
+def bound(shape: object, limits: dict[str, object]) -> object:
+    """Return a shape whose texts, lists and numbers keep limits, in place of those that it has."""
+    if isinstance(shape, dict) and "any" in shape:
+        taken = [one for one in shape["any"] if not (isinstance(one, str) and one.startswith("#"))]
+        return {"any": [bound(one, limits) if one in taken[:1] else one for one in shape["any"]]}
+    if not limits or not (shape in ("string", "integer", "number") or isinstance(shape, dict)):
+        return shape
+    inner = shape["bound"] if isinstance(shape, dict) and "bound" in shape else shape
+    return {"bound": inner, **limits}
+
+
+def _set_bounds(fields: dict[str, object], name: str) -> None:
+    for path, limits in BOUNDS.get(name, {}).items():
+        *outer, key = path.split(".")
+        place: Any = fields
+        for step in outer:
+            place = place.get(step, {}).get("fields", {})
+        if key in place:  # a part of the definition may lack it
+            place[key] = bound(place[key], limits)
 
 
 class Table:
@@ -106,11 +171,19 @@ class Table:
             return {"enum": [schema["const"]]}
         if schema.get("properties"):
             return self._build_object(schema, name)
-        return self._join([{"array": self.build(schema.get("items", {}))} if one == "array" else one for one in kinds])
+        limits = {
+            key: schema[name]
+            for name, key in _LIMITS.items()
+            if name in schema and (isinstance(schema[name], str) or abs(schema[name]) < _EXACT)
+        }
+        return self._join(
+            [bound({"array": self.build(schema.get("items", {}))} if one == "array" else one, limits) for one in kinds]
+        )
 
     def _build_object(self, schema: Schema, name: str) -> object:
         fields = {key: self.build(value) for key, value in schema["properties"].items()}
         fields |= ADDED.get(name, {}) | AZURE.get(name, {})
+        _set_bounds(fields, name)
         required = [key for key in schema.get("required", ()) if key in fields and (name, key) not in OPTIONAL]
         return {"fields": fields, "required": required} if required else {"fields": fields}
 
@@ -129,6 +202,7 @@ class Table:
         if not fields:
             return self.build(schema["allOf"][0], name)
         fields |= ADDED.get(name, {}) | AZURE.get(name, {})
+        _set_bounds(fields, name)
         needed = sorted({key for key in required if (name, key) not in OPTIONAL})
         return {"fields": fields, "required": needed}
 
@@ -137,7 +211,7 @@ class Table:
         for shape in shapes:
             inner = shape["any"] if isinstance(shape, dict) and "any" in shape else [shape]
             flat += [one for one in inner if one not in flat]
-        if "string" in flat:
+        if any(one == "string" or (isinstance(one, dict) and one.get("bound") == "string") for one in flat):
             flat = [one for one in flat if not (isinstance(one, dict) and "enum" in one)]
         objects: list[object] = [one for one in flat if isinstance(one, str) and one.startswith("#")]
         objects += [one for one in flat if isinstance(one, dict) and ("fields" in one or "kinds" in one)]
@@ -176,13 +250,15 @@ def list_openai(document: Schema) -> dict[str, object]:
         table.shapes[name] = table.name(root)
     filters = table.shapes["VectorStoreSearchRequest"]["fields"]["filters"]  # type: ignore[index]
     table.shapes["CompoundFilter"]["fields"]["filters"] = {"array": filters}  # type: ignore[index]
-    table.shapes["message"] = table.shapes["CreateChatCompletionRequest"]["fields"]["messages"]["array"]  # type: ignore[index]
+    chat = table.shapes["CreateChatCompletionRequest"]["fields"]  # type: ignore[index]
+    chat["messages"] = chat["messages"]["bound"]  # of which each that is plain is left out
+    table.shapes["message"] = chat["messages"]["array"]
     table.shapes["tool"] = table.shapes["CreateResponse"]["fields"]["tools"]["array"]  # type: ignore[index]
     choices = table.shapes["CreateResponse"]["fields"]["tool_choice"]["any"][1]["kinds"]  # type: ignore[index]
     choices |= {key: {"fields": {"type": "string"}} for key in CHOICES}
     table.shapes["item"] = _list_items(table)
     for body in ("CompactResponseMethodPublicBody", "CreateResponse", "TokenCountsBody"):
-        table.shapes[body]["fields"]["input"] = {"any": ["string", {"array": "#item"}]}  # type: ignore[index]
+        table.shapes[body]["fields"]["input"] = {"any": [_TEXT, {"array": "#item"}]}  # type: ignore[index]
     for field in ("tools", "tool_choice"):
         table.shapes["TokenCountsBody"]["fields"][field] = table.shapes["CreateResponse"]["fields"][field]  # type: ignore[index]
     return table.shapes
@@ -198,8 +274,8 @@ def _list_items(table: Table) -> object:
     assert isinstance(message, dict)
     assert isinstance(answer, dict)
     parts = {"tag": "type", "kinds": PARTS | {"input_audio": AUDIO}, "listed": list(PARTS)}
-    message["fields"]["content"] = {"any": ["string", {"array": parts}]}
-    answer["fields"]["content"] = {"any": ["string", answer["fields"]["content"]]}
+    message["fields"]["content"] = {"any": [_TEXT, {"array": parts}]}
+    answer["fields"]["content"] = {"any": [_TEXT, answer["fields"]["content"]]}
     # a state belongs to an item that has an id: huggingface and openai-agents issue threads, ``input[0].status``
     message["needs"] = answer["needs"] = {"status": "id"}
     roles = {role: "#InputMessage" for role in ("user", "system", "developer")} | {"assistant": "#OutputMessage"}

@@ -4,11 +4,12 @@ Source: Azure/azure-sdk-assets, recorded refusals (``invalid_type``, unknown val
 OpenAI API, openai/openai-python issue threads, and ``unverified`` for Azure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text, format_value
 from emulator.core.rng import format_uuid, prepare_key
+from emulator.vendors.azure.errors import bounds
 from emulator.vendors.azure.errors.types import (
     NO_SCHEMA,
     ON_YOUR_DATA,
@@ -44,17 +45,17 @@ Source: errors of OpenAI's API in public threads, ``messages[0].content`` and ``
 """
 _LISTS = ("content", "messages", "stop")  # fields whose empty list is too short, not of another type
 _CHOICES = ("enum", "literal_error")
-_BOUNDS = {
-    "greater_than_equal": ("below_min_value", "below minimum value", ">=", "ge"),
-    "greater_than": ("below_min_value", "below minimum value", ">", "gt"),
-    "less_than_equal": ("above_max_value", "above maximum value", "<=", "le"),
-    "less_than": ("above_max_value", "above maximum value", "<", "lt"),
+_BOUNDS: Mapping[str, tuple[bounds.Sign, str]] = {
+    "greater_than_equal": (">=", "ge"),
+    "greater_than": (">", "gt"),
+    "less_than_equal": ("<=", "le"),
+    "less_than": ("<", "lt"),
 }
 _LENGTHS = {
-    "string_too_long": ("long", "maximum", "max_length"),
-    "string_too_short": ("short", "minimum", "min_length"),
-    "too_long": ("long", "maximum", "max_length"),
-    "too_short": ("short", "minimum", "min_length"),
+    "string_too_long": (True, "max_length"),
+    "string_too_short": (False, "min_length"),
+    "too_long": (True, "max_length"),
+    "too_short": (False, "min_length"),
 }
 _MAX_NAME = 64
 _CHAT = "/chat/completions"
@@ -117,8 +118,7 @@ def _format_kind(violation: Violation, param: str, union: str) -> Object:
     name = param.rpartition(".")[2]
     is_typed = kind in _EXPECTED or kind in _CHOICES
     if isinstance(value, list) and not value and (name in _LISTS or not is_typed):
-        expected = "Expected an array with minimum length 1, but got an empty array instead."
-        return _build_error(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
+        return _build_worded(bounds.word_length(param, value, 1, long=False), param)
     if kind in _EXPECTED:
         wanted = union if union and not isinstance(value, list) else _EXPECTED[kind]
         message = f"Invalid type for '{param}': expected {wanted}, but got {format_type(value)} instead."
@@ -168,32 +168,27 @@ def _format_length(violation: Violation, param: str) -> Object:
     """Format a text or a list of a wrong length, or a text that does not match its pattern."""
     value, context = violation.value, violation.context
     if violation.kind == "string_pattern_mismatch":
-        return _format_pattern(param, as_text(context["pattern"]))
-    kind = "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
-    long, side, bound = _LENGTHS[violation.kind]
-    limit, given = as_integer(context[bound]), len(value) if isinstance(value, str | list | dict) else 0
-    article = "a" if kind == "string" else "an"
-    if kind == "object":
-        expected = f"Expected an object with at most {limit} properties, but got an object with {given} properties"
+        return _build_worded(bounds.word_pattern(param, as_text(context["pattern"])), param)
+    is_long, bound = _LENGTHS[violation.kind]
+    limit = as_integer(context[bound])
+    if isinstance(value, dict):
+        expected = f"Expected an object with at most {limit} properties, but got an object with {len(value)} properties"
         return _build_error(
             f"Invalid '{param}': too many properties. {expected} instead.", param, "object_above_max_properties"
         )
-    expected = f"Expected {article} {kind} with {side} length {limit}, but got {article} {kind} with length {given}"
-    code = f"{kind}_{'above_max' if long == 'long' else 'below_min'}_length"
-    return _build_error(f"Invalid '{param}': {kind} too {long}. {expected} instead.", param, code)
+    return _build_worded(bounds.word_length(param, value, limit, long=is_long), param)
 
 
-def _format_pattern(param: str, pattern: str) -> Object:
-    expected = f"Expected a string that matches the pattern '{pattern}'."
-    return _build_error(f"Invalid '{param}': string does not match pattern. {expected}", param, "invalid_value")
+def _build_worded(worded: bounds.Worded, param: str) -> Object:
+    message, code = worded
+    return _build_error(message, param, code)
 
 
 def _format_function_name(name: str, param: str) -> Object:
-    """Format a function name that is too long or has invalid characters."""
-    if len(name) <= _MAX_NAME:
-        return _format_pattern(param, "^[a-zA-Z0-9_-]+$")
-    too_long = Violation("string_too_long", [], "", name, {"max_length": _MAX_NAME})
-    return _format_length(too_long, param)
+    """Format a function name that is empty, too long or has invalid characters."""
+    if 0 < len(name) <= _MAX_NAME:
+        return _build_worded(bounds.word_pattern(param, "^[a-zA-Z0-9_-]+$"), param)
+    return _build_worded(bounds.word_length(param, name, _MAX_NAME if name else 1, long=bool(name)), param)
 
 
 def _format_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
@@ -210,14 +205,11 @@ def _format_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
 
 
 def _format_bound(violation: Violation, param: str) -> Object:
-    code, text, sign, bound = _BOUNDS[violation.kind]
-    limit, given = as_number(violation.context[bound]), violation.value
+    sign, bound = _BOUNDS[violation.kind]
+    given = violation.value
     if given is None:  # 1e999: an infinity, which violations cannot hold
         given = "-Infinity" if ">" in sign else "Infinity"  # unverified
-    kind = "integer" if isinstance(limit, int) else "decimal"
-    bound_text = str(limit) if isinstance(limit, int) else f"{limit:g}"
-    message = f"Invalid '{param}': {kind} {text}. Expected a value {sign} {bound_text}, but got {given} instead."
-    return _build_error(message, param, f"{kind}_{code}")
+    return _build_worded(bounds.word_range(param, given, as_number(violation.context[bound]), sign), param)
 
 
 def _format_path(loc: Sequence[JSON]) -> str:

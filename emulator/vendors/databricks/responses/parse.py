@@ -16,7 +16,7 @@ from emulator.core.requests import ChatRequest, Sampling, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
 from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
-from emulator.protocols.shapes import OPENAI_SHAPES, format_path
+from emulator.protocols.shapes import OPENAI_MEMBERS, format_path
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
@@ -152,7 +152,7 @@ def _validate_members(parsed: ParsedRequest) -> None:
         for position, member in enumerate(listed):
             if field == "tools" and isinstance(member, dict) and "function" in member:
                 continue  # nested, as the reference has it
-            found = OPENAI_SHAPES.find_misfit("item" if field == "input" else "tool", member, (field, position))
+            found = OPENAI_MEMBERS.find_misfit("item" if field == "input" else "tool", member, (field, position))
             if found is not None and found.kind == "unknown":
                 path = format_path(found.path)
                 raise error_parameter(f"Unknown parameter: '{path}'.", path)
@@ -165,7 +165,7 @@ def _validate_names(body: Object) -> None:
             continue
         own = _OWN.get(name, ())
         rest = {key: inner for key, inner in value.items() if key not in own} if isinstance(value, dict) else value
-        found = OPENAI_SHAPES.find_misfit("responses", {name: rest})
+        found = OPENAI_MEMBERS.find_misfit("responses", {name: rest})
         if found is not None and found.kind == "unknown":
             path = format_path(found.path)
             raise error_parameter(f"Unknown parameter: '{path}'.", path)
