@@ -20,7 +20,7 @@ _YOUNG = 20_000  # net new objects until a collection of generation 0
 _NEVER = 1_000_000  # a full collection takes a second at ten thousand streams: :class:`CollectionPolicy` starts it
 _QUIET, _OVERDUE = 15, 60  # young collections since the last full one; starting 10,000 streams takes about 45
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # option numbers of mallopt(3)
-_LARGE = 256 * 1024  # bytes
+_LARGE = 512 * 1024  # bytes; asyncio allocates 256 KiB for each read, which must not be mapped every time
 _SPARE = 16 * 1024**2  # free bytes that the top of the heap keeps
 
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import platform
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -116,3 +117,26 @@ def test_clear_all_empties_url_cache() -> None:
     assert yarl._url.build_pre_encoded_url.cache_info().currsize
     clear_all()
     assert not yarl._url.build_pre_encoded_url.cache_info().currsize
+
+
+_READ = """
+import resource, socket
+from emulator.serve import warmup
+warmup.begin()
+warmup.return_memory()
+one, two = socket.socketpair()
+def read():
+    one.send(b"request")
+    return two.recv(256 * 1024)
+read()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(1000):
+    read()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts page faults of Linux")
+def test_reading_a_socket_maps_no_memory() -> None:
+    run = subprocess.run([sys.executable, "-c", _READ], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 100  # a mapping faults at least once each time
