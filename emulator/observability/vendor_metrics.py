@@ -104,7 +104,7 @@ _MAX_COUNTERS = 10_000  # by deployment, served model and class of status; the o
 _MAX_LAST = 1000  # pairs of deployment and session with the time of their last request
 _LATE = "late_error"  # the fault
 _MAX_OUTCOMES = 1000  # different ones that are counted
-_MAX_PENDING = 500  # requests that wait to be counted
+_MAX_PENDING = 200  # requests counted in one pass: more would delay responses
 _MAX_INT64 = 2**63 - 1  # the array of limits holds 64-bit integers
 
 
@@ -133,7 +133,7 @@ class AnsweredCall(FinishedCall, Protocol):
 class VendorMetrics:
     """Implementation of :class:`emulator.core.vendor.Metrics`.
 
-    Requests are counted in batches of 500, or when a metric is read, to keep the request path short.
+    Requests are counted in batches, or when a metric is read, to keep the request path short.
     """
 
     def __init__(self, provider: Callable[[str], str] = lambda path: "") -> None:
