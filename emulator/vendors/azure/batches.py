@@ -1,8 +1,8 @@
 """``/batches``: jobs over the lines of an uploaded file, which end by the scenario's clock.
 
 The lines are answered when the batch is made, by the rules, limits and faults of all requests; their results appear
-when the batch has completed. Sources: openai/openai-openapi, "Batch"; learn.microsoft.com, "Azure OpenAI Batch". Texts
-of refusals unverified.
+when the batch has completed. Sources: openai/openai-openapi, "Batch"; learn.microsoft.com, "Azure OpenAI Batch", which
+names the codes of the errors of lines. Texts of refusals unverified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,11 @@ from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned, find_upload, read_content
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.files import FileExpiry
 from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import validate_place
+from emulator.vendors.azure.request import look_up, validate_place
 
 MAX_LINES = 1000
 _WINDOW = 24 * 3600  # seconds
@@ -50,7 +51,7 @@ class NewBatch(WireModel):
     endpoint: str
     completion_window: Literal["24h"]
     metadata: Metadata | None = None
-    output_expires_after: dict[str, JSON] | None = None
+    output_expires_after: FileExpiry | None = None
 
 
 def create(request: Request, service: AzureService) -> Change:
@@ -58,28 +59,33 @@ def create(request: Request, service: AzureService) -> Change:
     _, settings = validate_place(request, service)
     body = parse_body(request, settings)
     wire = validate(NewBatch, body)
-    unknown = next((name for name in as_object(body) if name not in NewBatch.model_fields), None)
-    if unknown is not None:
-        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
+    fields = as_object(body)
+    expiry = fields.get("output_expires_after") or {}
+    unknown = [name for name in fields if name not in NewBatch.model_fields]
+    unknown += [f"output_expires_after.{name}" for name in as_object(expiry) if name not in FileExpiry.model_fields]
+    if unknown:
+        raise refusals.contradicts(f"Unknown parameter: '{unknown[0]}'.", unknown[0], "unknown_parameter")
     if wire.endpoint not in _ROUTES:
         known = ", ".join(f"'{name}'" for name in _ROUTES)
         text = f"Invalid value: '{wire.endpoint}'. Supported values are: {known}."
         raise refusals.contradicts(text, "endpoint", "invalid_value")
-    file = find_upload(request, wire.input_file_id)
+    file = find_upload(request, wire.input_file_id, service.clock.now())
     if file is None:
         text = f"Invalid input_file_id: no such file '{wire.input_file_id}'."
         raise refusals.contradicts(text, "input_file_id", "invalid_input_file_id")
     if as_object(file["file"])["purpose"] != "batch":
         text = "Invalid input_file_id: the file must have the purpose 'batch'."
         raise refusals.contradicts(text, "input_file_id", "invalid_input_file_id")
-    lines, errors = _parse_lines(read_content(file), wire.endpoint)
+    lines, errors = _parse_lines(read_content(file), wire.endpoint, service)
     batch = _build_batch(wire, request, service, len(lines))
     if errors:
         return _store(_fail(batch, errors), request, service)
     inner = tuple(InnerRequest("POST", _ROUTES[wire.endpoint], dump_json(line["body"])) for line in lines)
 
     def make_with(answers: Answers) -> Change:
-        return _store(_finish(batch, lines, answers, request, service), request, service)
+        expiry = wire.output_expires_after
+        document = _finish(batch, lines, answers, request, service)
+        return _store({**document, "lifetime": None if expiry is None else expiry.seconds}, request, service)
 
     return Change(
         lambda documents: Write(answer_json({}, request, service), "", None), inner=inner, make_with=make_with
@@ -113,10 +119,8 @@ def cancel(request: Request, service: AzureService) -> Change:
         if state["status"] in ("completed", "failed"):
             text = f"Cannot cancel a batch with status '{state['status']}'."
             raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=409)
-        stopped: Object = {"status": "cancelled", "cancelling_at": int(now), "cancelled_at": int(now)}
-        batch: Object = {**state, **({} if state["status"] == "cancelled" else stopped)}
-        changed: Object = {**document, "batch": batch, "output": "", "failures": ""}
-        return Write(answer_json(batch, request, service), request.params["batch"], changed)
+        changed: Object = {"stopped": now, **document}
+        return Write(answer_json(build_state(changed, now), request, service), request.params["batch"], changed)
 
     return Change(make)
 
@@ -129,7 +133,7 @@ def _find(documents: Documents, request: Request) -> Object:
     return document
 
 
-def _parse_lines(content: bytes, endpoint: str) -> tuple[list[Object], list[Object]]:
+def _parse_lines(content: bytes, endpoint: str, service: AzureService) -> tuple[list[Object], list[Object]]:
     """Return the requests of a file, and the errors of its lines."""
     lines: list[Object] = []
     errors: list[Object] = []
@@ -137,18 +141,21 @@ def _parse_lines(content: bytes, endpoint: str) -> tuple[list[Object], list[Obje
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
             continue
-        problem = _check_line(line, endpoint, names, lines)
+        problem = _check_line(line, endpoint, names, lines, service)
         if problem is not None:
             errors.append({"code": problem[0], "message": problem[1], "param": problem[2], "line": number})
     if not lines and not errors:
-        errors = [{"code": "empty_file", "message": "The input file is empty.", "param": None, "line": None}]
+        text = "The input file is empty. Please ensure that the batch contains at least one request."
+        errors = [{"code": "empty_file", "message": text, "param": None, "line": None}]
     if len(lines) > MAX_LINES:
         text = f"The input file has more than {MAX_LINES} requests."
         errors = [{"code": "too_many_tasks", "message": text, "param": None, "line": None}]
     return lines, errors
 
 
-def _check_line(text: bytes, endpoint: str, names: set[JSON], lines: list[Object]) -> tuple[str, str, JSON] | None:
+def _check_line(
+    text: bytes, endpoint: str, names: set[JSON], lines: list[Object], service: AzureService
+) -> tuple[str, str, JSON] | None:
     """Add the request of a line; or return code, message and parameter of its error."""
     try:
         line = parse_json(text.decode())
@@ -156,7 +163,7 @@ def _check_line(text: bytes, endpoint: str, names: set[JSON], lines: list[Object
         return "invalid_json_line", "This line is not parseable as valid JSON.", None
     if not isinstance(line, dict):
         return "invalid_request", "Each line must be a JSON object.", None
-    found = _find_misfit(line) or _find_conflict(line, endpoint, names)
+    found = _find_misfit(line) or _find_conflict(line, endpoint, names) or _find_model_error(line, lines, service)
     if found is None:
         names.add(line["custom_id"])
         lines.append(line)
@@ -166,7 +173,7 @@ def _check_line(text: bytes, endpoint: str, names: set[JSON], lines: list[Object
 def _find_misfit(line: Object) -> tuple[str, str, JSON] | None:
     for name, kind in (("custom_id", str), ("method", str), ("url", str), ("body", dict)):
         if line.get(name) is None:
-            return "missing_required_parameter", f"Missing required parameter: '{name}'.", name
+            return "invalid_request", f"Missing required parameter: '{name}'.", name
         if not isinstance(line[name], kind):
             return "invalid_request", f"Invalid type for '{name}'.", name
     return None
@@ -174,15 +181,29 @@ def _find_misfit(line: Object) -> tuple[str, str, JSON] | None:
 
 def _find_conflict(line: Object, endpoint: str, names: set[JSON]) -> tuple[str, str, JSON] | None:
     if line["method"] != "POST":
-        return "invalid_method", "The method must be 'POST'.", "method"
+        return "invalid_request", "The method must be 'POST'.", "method"
     if _ROUTES.get(as_text(line["url"])) != _ROUTES[endpoint]:
         text = f"The URL provided for this request does not match the batch endpoint '{endpoint}'."
-        return "invalid_url", text, "url"
+        return "url_mismatch", text, "url"
     if line["custom_id"] in names:
         text = f"The custom_id '{line['custom_id']}' is a duplicate of another request. Custom IDs must be unique."
         return "duplicate_custom_id", text, "custom_id"
     if as_object(line["body"]).get("stream"):
         return "invalid_request", "Streaming is not supported in the Batch API.", "stream"
+    return None
+
+
+def _find_model_error(line: Object, lines: Sequence[Object], service: AzureService) -> tuple[str, str, JSON] | None:
+    """Return the error of a line for an unknown deployment, or for another one than the first line's."""
+    name = as_object(line["body"]).get("model")
+    if not isinstance(name, str):
+        return None  # the call itself is refused
+    if look_up(service, name) is None:
+        return "model_not_found", f"The model deployment '{name}' was not found.", "body.model"
+    first = as_object(lines[0]["body"]).get("model") if lines else name
+    if isinstance(first, str) and first.casefold() != name.casefold():
+        text = f"The model deployment '{name}' of this request does not match the rest of the file, '{first}'."
+        return "model_mismatch", text, "body.model"
     return None
 
 
@@ -217,7 +238,7 @@ def _fail(batch: Object, errors: Sequence[JSON]) -> Object:
     counts: Object = {"total": 0, "completed": 0, "failed": 0}
     listed: Object = {"object": "list", "data": [*errors]}
     whole: Object = {**batch, **failed, "errors": listed, "request_counts": counts}
-    return {"batch": whole, "output": "", "failures": "", "results": {}, "starts": 0, "ends": 0}
+    return {"batch": whole, "lifetime": None}
 
 
 def _finish(
@@ -225,17 +246,18 @@ def _finish(
 ) -> Object:
     """Return the document of a batch whose requests are answered."""
     texts: dict[bool, list[str]] = {True: [], False: []}
+    answered: list[JSON] = []
     for number, (line, (status, body)) in enumerate(zip(lines, answers, strict=True)):
-        texts[status < 400].append(dump_text(_build_result(line, status, body, request, number)))
-    files = {True: "output_file_id", False: "error_file_id"}
-    results: Object = {name: f"file-{draw_hex(request.key, name)}" if texts[ok] else None for ok, name in files.items()}
-    counts: Object = {"total": len(lines), "completed": len(texts[True]), "failed": len(texts[False])}
+        answered.append(status < 400)
+        texts[status < 400].append(f"{dump_text(_build_result(line, status, body, request, number))}\n")
     starts = service.clock.now()
+    files: Object = {name: f"file-{draw_hex(request.key, name)}" for name in ("output_file_id", "error_file_id")}
     return {
         "batch": batch,
-        "results": {**results, "request_counts": counts},
-        "output": "".join(f"{text}\n" for text in texts[True]),
-        "failures": "".join(f"{text}\n" for text in texts[False]),
+        **files,
+        "answered": answered,
+        "output": "".join(texts[True]),
+        "failures": "".join(texts[False]),
         "starts": starts,
         "ends": starts + service.settings.batch_seconds,
     }

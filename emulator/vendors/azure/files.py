@@ -1,22 +1,27 @@
 """``/files``: uploaded files, and those that batches write.
 
 Sources: openai/openai-openapi, "Files"; learn.microsoft.com, "Azure OpenAI v1 API". Texts of refusals as the OpenAI API
-words them, unverified for Azure.
+words them, unverified for Azure. A file expires after an hour at least, as the description has it; Azure's guide to
+batches names 14 days, unverified whether fewer are refused.
 """
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_integer, as_object, as_text
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
-from emulator.encoding.multipart import Form
 from emulator.vendors.azure.batch_results import list_results
-from emulator.vendors.azure.documents import read_content
+from emulator.vendors.azure.decoder import Integer, WireModel, validate
+from emulator.vendors.azure.documents import is_expired, read_content
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.forms import read_form
+from emulator.vendors.azure.forms import read_form, read_members
 from emulator.vendors.azure.headers import answer_json, echo_request_id, gateway_headers
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
@@ -25,7 +30,19 @@ from emulator.vendors.azure.vector_stores.contents import list_declared
 
 PURPOSES = ("assistants", "batch", "fine-tune", "vision", "user_data", "evals")
 MAX_STORED = 64 * 2**20  # bytes of all files of a session
+_MAX_PAGE = 10_000  # files of a page, unless the query wants fewer
+_NUMBER = re.compile("[0-9]{1,9}")
+_FIELDS = ("file", "purpose", "expires_after")
 Documents = Mapping[str, JSON]
+
+
+class FileExpiry(WireModel):
+    """``expires_after`` of a file and ``output_expires_after`` of a batch."""
+
+    model_config = ConfigDict(strict=True)
+
+    anchor: Literal["created_at"]
+    seconds: Annotated[Integer, Field(ge=3600, le=2_592_000)]
 
 
 def upload(request: Request, service: AzureService) -> Change:
@@ -44,6 +61,10 @@ def upload(request: Request, service: AzureService) -> Change:
         text = f"Invalid value: '{kind}'. Supported values are: {known}."
         raise refusals.contradicts(text, "purpose", "invalid_value")
     content = part.content
+    members = read_members(form)
+    unknown = next((name for name in members if name not in _FIELDS), None)
+    if unknown is not None:
+        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
     created = int(service.clock.now())
     name = f"file-{draw_hex(request.key, 'file')}"
     found: Object = {
@@ -54,7 +75,7 @@ def upload(request: Request, service: AzureService) -> Change:
         "filename": part.filename or "file",
         "purpose": kind,
         "status": "processed",
-        **_find_expiry(form, created),
+        **_find_expiry(members.get("expires_after"), created),
     }
     document: Object = {"file": found, "content": b64encode(content).decode(), "principal": request.principal}
 
@@ -74,7 +95,8 @@ def show_files(request: Request, service: AzureService) -> Response:
     purpose = request.query.get("purpose")
     files = [as_object(one["file"]) for one in _list_files(request, service)]
     wanted = [one for one in files if purpose in (None, one["purpose"])]
-    return answer_json(list_page(wanted, request.query, newest_first=True), request, service)
+    page = list_page(wanted, request.query, newest_first=True, default=_MAX_PAGE, most=_MAX_PAGE)
+    return answer_json(page, request, service)
 
 
 def show_file(request: Request, service: AzureService) -> Response:
@@ -111,16 +133,25 @@ def _find(request: Request, service: AzureService) -> Object:
 
 
 def _list_files(request: Request, service: AzureService) -> list[Object]:
+    now = service.clock.now()
     mine = [one for one in _list_uploaded(request.documents) if one["principal"] == request.principal]
-    return [*list_declared(service), *mine, *list_results(request, service.clock.now())]
+    found = [*list_declared(service), *mine, *list_results(request, now)]
+    return [one for one in found if not is_expired(one, now)]
 
 
 def _list_uploaded(documents: Documents) -> list[Object]:
     return [document for document in map(as_object, documents.values()) if "file" in document]
 
 
-def _find_expiry(form: Form, created: int) -> Object:
-    text = form.text("expires_after[seconds]")
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+def _find_expiry(given: JSON, created: int) -> Object:
+    """Return ``expires_at`` of a file from the form's ``expires_after``.
+
+    Raises:
+        EmulatedError: 400.
+    """
+    if given is None:
         return {}
-    return {"expires_at": created + int(text)}
+    if isinstance(given, dict) and isinstance(seconds := given.get("seconds"), str) and _NUMBER.fullmatch(seconds):
+        given = {**given, "seconds": int(seconds)}
+    wire = validate(FileExpiry, given, ("expires_after",))
+    return {"expires_at": created + wire.seconds}

@@ -12,14 +12,24 @@ from emulator.vendors.azure.errors import refusals
 _DEFAULT_LIMIT, _MAX_LIMIT = 20, 100
 
 
-def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first: bool) -> Object:
+def list_page(
+    items: Sequence[Object],
+    query: Mapping[str, str],
+    *,
+    newest_first: bool,
+    default: int = _DEFAULT_LIMIT,
+    most: int = _MAX_LIMIT,
+) -> Object:
     """Return a page of a list, as ``limit``, ``order``, ``after`` and ``before`` select it.
 
     Args:
         items: items in chronological order.
         newest_first: default order.
+        default: ``limit`` if the query has none.
+        most: maximum of ``limit``.
     """
-    limit = _parse_limit(query.get("limit"))
+    given = query.get("limit")
+    limit = default if given is None else _parse_limit(given, most)
     order = query.get("order", "desc" if newest_first else "asc")
     if order not in ("asc", "desc"):
         text = f"Invalid value: '{order}'. Supported values are: 'asc' and 'desc'."
@@ -45,13 +55,11 @@ def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first
     }
 
 
-def _parse_limit(given: str | None) -> int:
-    if given is None:
-        return _DEFAULT_LIMIT
+def _parse_limit(given: str, most: int) -> int:
     if not (given.isdecimal() and given.isascii()):
         text = f"Invalid type for 'limit': expected an integer, but got '{given}' instead."
         raise refusals.contradicts(text, "limit", "invalid_type")
-    if not 1 <= parse_integer(given) <= _MAX_LIMIT:
-        text = f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MAX_LIMIT}, but got {given}"
+    if not 1 <= parse_integer(given) <= most:
+        text = f"Invalid 'limit': integer out of range. Expected a value between 1 and {most}, but got {given}"
         raise refusals.contradicts(f"{text} instead.", "limit")
     return int(given)

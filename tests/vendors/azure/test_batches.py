@@ -20,8 +20,9 @@ vendors: {azure: {batch_seconds: 100}}
 """
 
 
-async def upload(running: Running, content: bytes, purpose: str = "batch") -> Answer:
-    head = f'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\n{purpose}\r\n'
+async def upload(running: Running, content: bytes, purpose: str = "batch", **fields: str) -> Answer:
+    texts = {"purpose": purpose, **fields}
+    head = "".join(f'--b\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in texts.items())
     file = '--b\r\nContent-Disposition: form-data; name="file"; filename="in.jsonl"\r\n'
     body = (head + file + "Content-Type: application/octet-stream\r\n\r\n").encode() + content + b"\r\n--b--\r\n"
     lines = f"POST {FILES} HTTP/1.1\r\napi-key: k\r\nContent-Type: multipart/form-data; boundary=b\r\n"
@@ -79,6 +80,93 @@ async def test_wrong_upload_is_refused(start: Start) -> None:
     assert empty.json()["error"]["message"] == "Missing required parameter: 'file'."
 
 
+ANCHOR = {"expires_after[anchor]": "created_at"}
+SECONDS = "expires_after[seconds]"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message", "param", "code"),
+    [
+        ({"odd": "1"}, "Unknown parameter: 'odd'.", "odd", "unknown_parameter"),
+        (
+            ANCHOR,
+            "Missing required parameter: 'expires_after.seconds'.",
+            "expires_after.seconds",
+            "missing_required_parameter",
+        ),
+        (
+            {SECONDS: "3600"},
+            "Missing required parameter: 'expires_after.anchor'.",
+            "expires_after.anchor",
+            "missing_required_parameter",
+        ),
+        (
+            {SECONDS: "3600", "expires_after[anchor]": "now"},
+            "Invalid value: 'now'. Supported values are: 'created_at'.",
+            "expires_after.anchor",
+            "invalid_value",
+        ),
+        (
+            {**ANCHOR, SECONDS: "3599"},
+            "Invalid 'expires_after.seconds': integer below minimum value. Expected a value >= 3600, but got 3599 "
+            "instead.",
+            "expires_after.seconds",
+            "integer_below_min_value",
+        ),
+        (
+            {**ANCHOR, SECONDS: "2592001"},
+            "Invalid 'expires_after.seconds': integer above maximum value. Expected a value <= 2592000, but got "
+            "2592001 instead.",
+            "expires_after.seconds",
+            "integer_above_max_value",
+        ),
+        (
+            {**ANCHOR, SECONDS: "soon"},
+            "Invalid type for 'expires_after.seconds': expected an integer, but got a string instead.",
+            "expires_after.seconds",
+            "invalid_type",
+        ),
+        (
+            {"expires_after": "3600"},
+            "Invalid type for 'expires_after': expected an object, but got a string instead.",
+            "expires_after",
+            "invalid_type",
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_wrong_expiry_is_refused(
+    start: Start, fields: dict[str, str], message: str, param: str, code: str
+) -> None:
+    refused = await upload(await start(), b"x", **fields)
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    assert (refused.status, refused.json()) == (400, {"error": error})
+
+
+async def test_file_expires(start: Start) -> None:
+    running = await start(SCENARIO)
+    made = (await upload(running, lines(line("a", "x")), **ANCHOR, **{SECONDS: "3600"})).json()
+    assert made["expires_at"] == made["created_at"] + 3600
+    running.built.runtime.advance(3599)
+    assert (await get(running, f"{FILES}/{made['id']}")).json() == made
+    running.built.runtime.advance(1)
+    assert [(await get(running, f"{FILES}/{made['id']}{end}")).status for end in ("", "/content")] == [404, 404]
+    assert (await get(running, FILES)).json()["data"] == []
+    body = {"input_file_id": made["id"], "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+    refused = await running.ask("azure", BATCHES, body, headers=KEY)
+    assert refused.json()["error"]["code"] == "invalid_input_file_id"
+
+
+async def test_page_of_files_has_ten_thousand(start: Start) -> None:
+    running = await start()
+    for number in range(22):
+        await upload(running, b"%d" % number)
+    assert len((await get(running, FILES)).json()["data"]) == 22
+    page = (await get(running, f"{FILES}?limit=21")).json()
+    assert (len(page["data"]), page["has_more"]) == (21, True)
+    assert [(await get(running, f"{FILES}?limit={limit}")).status for limit in (10_000, 10_001, 0)] == [200, 400, 400]
+
+
 async def test_batch_completes_by_clock_with_results_of_rules(start: Start) -> None:
     running = await start(SCENARIO)
     made = await make(running, lines(line("a", "fixed"), line("b", "odd"), line("c", "Hello")), metadata={"x": "y"})
@@ -105,13 +193,65 @@ async def test_batch_completes_by_clock_with_results_of_rules(start: Start) -> N
     assert (await running.ask("azure", f"{path}/cancel", method="POST", headers=KEY)).status == 409
 
 
+async def test_completed_batch_has_error_file_without_errors(start: Start) -> None:
+    running = await start(SCENARIO)
+    made = await make(running, lines(line("a", "fixed")))
+    running.built.runtime.advance(100)
+    done = (await get(running, f"{BATCHES}/{made['id']}")).json()
+    assert (await get(running, f"{FILES}/{done['error_file_id']}")).json()["bytes"] == 0
+    assert (await get(running, f"{FILES}/{done['error_file_id']}/content")).body == b""
+
+
+async def test_lines_end_while_batch_runs(start: Start) -> None:
+    running = await start(SCENARIO)
+    made = await make(running, lines(*[line(name, "odd" if name == "b" else "fixed") for name in "abcd"]))
+    counts = []
+    for seconds in (10, 20, 20, 20, 20):
+        running.built.runtime.advance(seconds)
+        state = (await get(running, f"{BATCHES}/{made['id']}")).json()["request_counts"]
+        counts.append((state["completed"], state["failed"]))
+    assert counts == [(0, 0), (1, 0), (1, 1), (2, 1), (3, 1)]
+
+
 async def test_batch_is_cancelled(start: Start) -> None:
-    running = await start()
+    running = await start(SCENARIO)
+    made = await make(running, lines(line("a", "fixed"), line("b", "odd"), line("c", "fixed"), line("d", "fixed")))
+    path = f"{BATCHES}/{made['id']}"
+    running.built.runtime.advance(55)
+    answer = (await running.ask("azure", f"{path}/cancel", method="POST", headers=KEY)).json()
+    assert (answer["status"], answer["cancelling_at"]) == ("cancelling", made["created_at"] + 55)
+    assert (answer["cancelled_at"], answer["output_file_id"]) == (None, None)
+    running.built.runtime.advance(9)
+    assert (await get(running, path)).json() == answer
+    running.built.runtime.advance(1)
+    done = (await get(running, path)).json()
+    assert (done["status"], done["cancelled_at"]) == ("cancelled", made["created_at"] + 65)
+    assert done["request_counts"] == {"total": 4, "completed": 1, "failed": 1}
+    files = [await get(running, f"{FILES}/{done[name]}/content") for name in ("output_file_id", "error_file_id")]
+    assert [json.loads(file.body)["custom_id"] for file in files] == ["a", "b"]
+    assert (await running.ask("azure", f"{path}/cancel", method="POST", headers=KEY)).json() == done
+
+
+async def test_batch_cancelled_at_once_has_no_files(start: Start) -> None:
+    running = await start(SCENARIO)
     made = await make(running, lines(line("a", "Hello")))
-    cancelled = await running.ask("azure", f"{BATCHES}/{made['id']}/cancel", method="POST", headers=KEY)
-    assert cancelled.json()["status"] == "cancelled"
+    await running.ask("azure", f"{BATCHES}/{made['id']}/cancel", method="POST", headers=KEY)
     running.built.runtime.advance(1000)
-    assert (await get(running, f"{BATCHES}/{made['id']}")).json() == cancelled.json()
+    done = (await get(running, f"{BATCHES}/{made['id']}")).json()
+    assert [done[name] for name in ("status", "output_file_id", "error_file_id")] == ["cancelled", None, None]
+    assert [file["purpose"] for file in (await get(running, FILES)).json()["data"]] == ["batch"]
+
+
+async def test_results_expire(start: Start) -> None:
+    running = await start(SCENARIO)
+    expiry = {"anchor": "created_at", "seconds": 3600}
+    made = await make(running, lines(line("a", "fixed")), output_expires_after=expiry)
+    running.built.runtime.advance(100)
+    done = (await get(running, f"{BATCHES}/{made['id']}")).json()
+    file = (await get(running, f"{FILES}/{done['output_file_id']}")).json()
+    assert (file["created_at"], file["expires_at"]) == (done["completed_at"], done["completed_at"] + 3600)
+    running.built.runtime.advance(3600)
+    assert (await get(running, f"{FILES}/{done['output_file_id']}/content")).status == 404
 
 
 @pytest.mark.parametrize(
@@ -120,9 +260,11 @@ async def test_batch_is_cancelled(start: Start) -> None:
         (b"", "empty_file", None),
         (b"{", "invalid_json_line", 1),
         (lines(line("a", "x"), line("a", "x")), "duplicate_custom_id", 2),
-        (lines({**line("a", "x"), "method": "GET"}), "invalid_method", 1),
-        (lines({**line("a", "x"), "url": "/v1/embeddings"}), "invalid_url", 1),
-        (lines({"custom_id": "a"}), "missing_required_parameter", 1),
+        (lines({**line("a", "x"), "method": "GET"}), "invalid_request", 1),
+        (lines({**line("a", "x"), "url": "/v1/embeddings"}), "url_mismatch", 1),
+        (lines({"custom_id": "a"}), "invalid_request", 1),
+        (lines({**line("a", "x"), "body": {"model": "gpt-9", "messages": []}}), "model_not_found", 1),
+        (lines(line("a", "x"), {**line("b", "x"), "body": {"model": "gpt-4o-mini"}}), "model_mismatch", 2),
         (lines({**line("a", "x"), "custom_id": 5}), "invalid_request", 1),
     ],
 )
@@ -140,6 +282,16 @@ async def test_batch_with_invalid_line_fails(start: Start, content: bytes, code:
         ({"completion_window": "1h"}, "Invalid value: '1h'."),
         ({"input_file_id": "file-0"}, "Invalid input_file_id: no such file 'file-0'."),
         ({"odd": 1}, "Unknown parameter: 'odd'."),
+        ({"output_expires_after": {"seconds": 3600}}, "Missing required parameter: 'output_expires_after.anchor'."),
+        (
+            {"output_expires_after": {"anchor": "created_at", "seconds": 5}},
+            "Invalid 'output_expires_after.seconds': integer below minimum value. Expected a value >= 3600, but got 5",
+        ),
+        (
+            {"output_expires_after": {"anchor": "created_at", "seconds": 3600, "odd": 1}},
+            "Unknown parameter: 'output_expires_after.odd'.",
+        ),
+        ({"output_expires_after": 5}, "Invalid type for 'output_expires_after': expected an object, but got an"),
     ],
 )
 async def test_wrong_batch_is_refused(start: Start, fields: JSON, message: str) -> None:

@@ -260,7 +260,7 @@ def attach(
     Raises:
         EmulatedError: 404, no such file.
     """
-    if find_upload(request, file) is None:
+    if find_upload(request, file, now) is None:
         raise EmulatedError(ErrorKind.INVALID_REQUEST, f"No such File object: {file}", param="file_id", status=404)
     return {"at": now, "attributes": attributes, "chunking": chunking, "batch": batch, "cancelled": False}
 
@@ -376,7 +376,7 @@ def _inspect(name: str, attached: Object, request: Request, service: AzureServic
     """Return why a file cannot be searched, and its size."""
     if "text" in attached:
         return None, len(as_text(attached["text"]).encode())
-    document = find_upload(request, name)
+    document = find_upload(request, name, service.clock.now())
     if document is None:
         return None, 0
     content = read_content(document)
