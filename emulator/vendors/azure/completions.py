@@ -136,7 +136,8 @@ def _shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
 
 def _stream_choices(plan: Plan, profile: DeploymentProfile, usage: bool) -> Iterator[Event]:
     before = b'data: %b,"choices":[{"index":' % dump_json(_head(plan, profile))[:-1]
-    after = b"}],%b" % dump_json(_tail(plan))[1:-1]
+    shared = {**_tail(plan), **({"usage": None} if usage and profile.openai else {})}
+    after = b"}],%b" % dump_json(shared)[1:-1]
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
     counts = b',"usage":%b' % dump_json(count_usage(plan)) if usage and not profile.openai else b""
     yield from interleave(

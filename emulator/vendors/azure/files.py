@@ -17,6 +17,7 @@ from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_integer, as_object, as_text
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
+from emulator.encoding.multipart import FormField
 from emulator.vendors.azure.batch_results import list_results
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.documents import is_expired, read_content
@@ -48,23 +49,8 @@ class FileExpiry(WireModel):
 def upload(request: Request, service: AzureService) -> Change:
     """``POST /files``: a form with ``purpose`` and ``file``."""
     validate_place(request, service)
-    form = read_form(request)
-    part = next((field for field in form.fields if field.name == "file"), None)
-    if part is None:
-        raise refusals.missing_parameter("file")
-    if not form.texts("purpose"):
-        raise refusals.missing_parameter("purpose")
-    kind = form.text("purpose")
-    if kind not in PURPOSES:
-        listed = ", ".join(f"'{name}'" for name in PURPOSES[:-1])
-        known = f"{listed}, and '{PURPOSES[-1]}'"
-        text = f"Invalid value: '{kind}'. Supported values are: {known}."
-        raise refusals.contradicts(text, "purpose", "invalid_value")
+    part, members = _parse_upload(request)
     content = part.content
-    members = read_members(form)
-    unknown = next((name for name in members if name not in _FIELDS), None)
-    if unknown is not None:
-        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
     created = int(service.clock.now())
     name = f"file-{draw_hex(request.key, 'file')}"
     found: Object = {
@@ -73,7 +59,7 @@ def upload(request: Request, service: AzureService) -> Change:
         "bytes": len(content),
         "created_at": created,
         "filename": part.filename or "file",
-        "purpose": kind,
+        "purpose": members["purpose"],
         "status": "processed",
         **_find_expiry(members.get("expires_after"), created),
     }
@@ -89,13 +75,36 @@ def upload(request: Request, service: AzureService) -> Change:
     return Change(make)
 
 
+def _parse_upload(request: Request) -> tuple[FormField, Object]:
+    """Return the file of a form and its other fields.
+
+    Raises:
+        EmulatedError: 400.
+    """
+    form = read_form(request)
+    part = next((field for field in form.fields if field.name == "file"), None)
+    if part is None:
+        raise refusals.missing_parameter("file")
+    members = read_members(form)
+    if not members.get("purpose"):
+        raise refusals.missing_parameter("purpose")
+    if members["purpose"] not in PURPOSES:
+        listed = ", ".join(f"'{name}'" for name in PURPOSES[:-1])
+        text = f"Invalid value: '{form.text('purpose')}'. Supported values are: {listed}, and '{PURPOSES[-1]}'."
+        raise refusals.contradicts(text, "purpose", "invalid_value")
+    unknown = next((name for name in members if name not in _FIELDS), None)
+    if unknown is not None:
+        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
+    return part, members
+
+
 def show_files(request: Request, service: AzureService) -> Response:
     """``GET /files``: the newest first, perhaps of one purpose."""
     validate_place(request, service)
     purpose = request.query.get("purpose")
     files = [as_object(one["file"]) for one in _list_files(request, service)]
     wanted = [one for one in files if purpose in (None, one["purpose"])]
-    page = list_page(wanted, request.query, newest_first=True, default=_MAX_PAGE, most=_MAX_PAGE)
+    page = list_page(wanted, request.query, newest_first=True, limits=(_MAX_PAGE, _MAX_PAGE))
     return answer_json(page, request, service)
 
 

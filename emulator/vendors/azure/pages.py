@@ -9,27 +9,22 @@ from emulator.core.json import JSON, Object
 from emulator.core.text import parse_integer
 from emulator.vendors.azure.errors import refusals
 
-_DEFAULT_LIMIT, _MAX_LIMIT = 20, 100
-
 
 def list_page(
     items: Sequence[Object],
     query: Mapping[str, str],
     *,
     newest_first: bool,
-    default: int = _DEFAULT_LIMIT,
-    most: int = _MAX_LIMIT,
+    limits: tuple[int, int] = (20, 100),
 ) -> Object:
     """Return a page of a list, as ``limit``, ``order``, ``after`` and ``before`` select it.
 
     Args:
         items: items in chronological order.
         newest_first: default order.
-        default: ``limit`` if the query has none.
-        most: maximum of ``limit``.
+        limits: default and maximum of ``limit``.
     """
-    given = query.get("limit")
-    limit = default if given is None else _parse_limit(given, most)
+    limit = _parse_limit(query.get("limit"), *limits)
     order = query.get("order", "desc" if newest_first else "asc")
     if order not in ("asc", "desc"):
         text = f"Invalid value: '{order}'. Supported values are: 'asc' and 'desc'."
@@ -55,7 +50,9 @@ def list_page(
     }
 
 
-def _parse_limit(given: str, most: int) -> int:
+def _parse_limit(given: str | None, default: int, most: int) -> int:
+    if given is None:
+        return default
     if not (given.isdecimal() and given.isascii()):
         text = f"Invalid type for 'limit': expected an integer, but got '{given}' instead."
         raise refusals.contradicts(text, "limit", "invalid_type")

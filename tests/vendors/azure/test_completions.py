@@ -132,6 +132,7 @@ def test_azure_openai_response_format() -> None:
     (choice,) = answer["choices"]
     assert list(choice) == ["content_filter_results", "finish_reason", "index", "logprobs", "text"]
     assert (choice["logprobs"], choice["text"]) == (None, "ab")
-    *_, last, done = [data for _, data, _, _ in call.codec.stream(plan, REQUEST).events]
+    *others, last, done = [data for _, data, _, _ in call.codec.stream(plan, REQUEST).events]
     assert done == b"data: [DONE]\n\n"
+    assert [parse_json(data[6:])["usage"] for data in others] == [None] * 3
     assert (parse_json(last[6:])["choices"], parse_json(last[6:])["usage"]) == ([], answer["usage"])

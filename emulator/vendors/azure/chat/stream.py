@@ -81,7 +81,7 @@ def stream_chat(
     padded: bool = False,
 ) -> Iterator[Event]:
     """Yield all events of a response; the choices of ``n`` above 1 are interleaved."""
-    tail = _build_tail(plan, profile)
+    tail = _build_tail(plan, profile, usage=usage)
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
     opening: list[Event] = [(first_token_due(plan), PROMPT_SEEN, 0, PLAIN)] if profile.filtered else []
     ending: list[Event] = [(end, sse.DONE, 0, DONE)]
@@ -109,14 +109,20 @@ def stream_chat(
     return chain(opening, interleave([stream(chunks) for chunks in choices]), ending)
 
 
-def _build_tail(plan: Plan, profile: DeploymentProfile) -> Object:
+def _build_tail(plan: Plan, profile: DeploymentProfile, *, usage: bool) -> Object:
+    """Return the members after the choices; chunks before that of the token counts have ``null`` for them.
+
+    Source: OpenAI API reference, ``stream_options.include_usage``; vscode-copilot-chat, recorded chunks of Azure.
+    """
     tail: Object = {
         "created": int(plan.created),
         "id": draw_answer_id(plan, openai=profile.openai),
         "model": profile.model,
         "object": "chat.completion.chunk",
     }
-    return {**tail, "system_fingerprint": profile.fingerprint} if profile.openai else tail
+    if not profile.openai:
+        return tail
+    return {**tail, "system_fingerprint": profile.fingerprint, **({"usage": None} if usage else {})}
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -96,9 +96,12 @@ def test_openai_stream_ended_by_content_filter() -> None:
 @pytest.mark.covers("azure/streams", "include_usage")
 def test_openai_include_usage_adds_usage_chunk() -> None:
     body = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
-    *_, last = chunks(HELLO, "aoai", **body)
+    *others, last = chunks(HELLO, "aoai", **body)
     assert last["choices"] == []
     assert last["usage"]["total_tokens"] == 17
+    assert others
+    assert all(chunk["usage"] is None for chunk in others if chunk["choices"])
+    assert all("usage" not in chunk for chunk in chunks(HELLO, "aoai", model="gpt-4o-mini"))
 
 
 @pytest.mark.covers("azure/streams", "a call of aoai")
