@@ -35,6 +35,9 @@ KNOWN: dict[str, str] = {
     r"\w+ .*(content_filter_results|prompt_filter_results|content_filters): unknown": _AZURE,
     _CHUNK + r"\.object: value ''": _AZURE,
     _CHUNK + r"\.choices\[\]\.finish_reason: value None": _NULL,
+    r"Create(ChatCompletionStream|Completion)Response \.usage: null, not object": (
+        "description: says in words that chunks before the last have null"
+    ),
     _CHUNK + r"\.choices\[\]\.delta\.tool_calls\[\]\.(custom: unknown|type: value 'custom')": _TODAY,
     _CHUNK + r"\.choices\[\]\.delta\.(audio|context|reasoning_content): unknown": _AZURE,
     r"CreateChatCompletionResponse \.choices\[\]\.message\.(context|reasoning_content): unknown": _AZURE,

@@ -254,7 +254,6 @@ def test_choice_that_names_no_tool_is_refused_when_counting(choice: JSON) -> Non
         pytest.param(ask(tools=[FLAT], tool_choice={"type": "web_search"}), id="a choice that the service runs"),
         pytest.param(put({"role": "assistant", "content": "x", "phase": "final_answer"}), id="a phase"),
         pytest.param(ask(input=[{**USER, "id": "msg_1", "status": "completed"}]), id="a state with an id"),
-        pytest.param(put({"type": "item_reference", "id": "msg_1"}), id="a reference"),
         pytest.param(
             ask(text={"format": {"type": "text", "schema": None}}), id="another kind's field of a format, null"
         ),

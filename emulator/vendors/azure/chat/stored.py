@@ -15,6 +15,7 @@ from emulator.core.vendor import Change, Codec, Write
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
+from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
@@ -101,7 +102,11 @@ def update_stored(request: Request, service: AzureService) -> Change:
 
     def make(documents: Mapping[str, JSON]) -> Write:
         document = _find(documents, request)
-        wire = validate(MetadataUpdate, parse_body(request, settings))
+        body = parse_body(request, settings)
+        wire = validate(MetadataUpdate, body)
+        unknown = next((name for name in as_object(body) if name != "metadata"), None)
+        if unknown is not None:
+            raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
         completion: Object = {**as_object(document["completion"]), "metadata": wire.metadata or {}}
         changed: Object = {**document, "completion": completion}
         return Write(answer_json(completion, request, service), request.params["completion"], changed)

@@ -16,9 +16,9 @@ from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.members import build_refusal
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import parse_request
-from emulator.vendors.azure.responses.input import identify, list_items
+from emulator.vendors.azure.responses.input import identify
 from emulator.vendors.azure.responses.models import ResponseRequest
-from emulator.vendors.azure.responses.parse import count_items
+from emulator.vendors.azure.responses.parse import count_items, list_given
 from emulator.vendors.azure.responses.previous_response import load_previous
 from emulator.vendors.azure.url_kind import RESPONSES_KINDS
 
@@ -40,7 +40,7 @@ def compact(request: Request, service: AzureService) -> Response:
         given = {"input": "", **{name: value for name, value in given.items() if value is not None}}
     wire = validate(ResponseRequest, given)
     before = load_previous(wire, request).items
-    items = [*before, *(list_items(wire.input) if wire.input else ())]
+    items = [*before, *list_given(wire, request)]
     if not items:
         raise refusals.missing_parameter("input")
     tokens = count_items(wire, parsed, items)

@@ -23,6 +23,7 @@ from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.responses.input import identify, list_items, parse_items
+from emulator.vendors.azure.responses.references import resolve_references
 
 MAX_ITEMS = 20  # of one request
 
@@ -50,8 +51,7 @@ class NewMetadata(WireModel):
 
 def create(request: Request, service: AzureService) -> Change:
     """``POST /conversations``."""
-    body = _parse_body(request, service)
-    wire = validate(NewConversation, body)
+    wire = validate(NewConversation, _parse_body(request, service, NewConversation))
     items = _parse_new(wire.items or [], request)
     name = f"conv_{draw_hex(request.key, 'conversation')}{draw_hex(request.key, 'conversation', 'end', digits=16)}"
     document: Object = {
@@ -76,7 +76,7 @@ def retrieve(request: Request, service: AzureService) -> Response:
 
 def update(request: Request, service: AzureService) -> Change:
     """``POST /conversations/{conversation}``: replace the metadata."""
-    wire = validate(NewMetadata, _parse_body(request, service))
+    wire = validate(NewMetadata, _parse_body(request, service, NewMetadata))
 
     def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
         changed: Object = {**as_object(document["conversation"]), "metadata": dict(wire.metadata or {})}
@@ -101,7 +101,7 @@ def delete(request: Request, service: AzureService) -> Change:
 
 def add_items(request: Request, service: AzureService) -> Change:
     """``POST /conversations/{conversation}/items``."""
-    wire = validate(NewItems, _parse_body(request, service))
+    wire = validate(NewItems, _parse_body(request, service, NewItems))
     items = _parse_new(wire.items, request)
 
     def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
@@ -193,12 +193,17 @@ def _find_item(document: Object, documents: Documents, request: Request) -> Obje
     return found
 
 
-def _parse_body(request: Request, service: AzureService) -> JSON:
+def _parse_body(request: Request, service: AzureService, model: type[WireModel]) -> JSON:
+    """Return the body of a request; an absent one has no fields.
+
+    Raises:
+        EmulatedError: 400, the model lacks a field.
+    """
     _, settings = validate_place(request, service)
     body = parse_body(request, settings) if request.body else {}
-    found = OPENAI_SHAPES.find_misfit("conversation", {"metadata": None, **body}) if isinstance(body, dict) else None
-    if found is not None and found.kind == "unknown" and len(found.path) == 1:
-        raise build_refusal(found)
+    unknown = next((name for name in body if name not in model.model_fields), None) if isinstance(body, dict) else None
+    if unknown is not None:
+        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
     return body
 
 
@@ -216,7 +221,7 @@ def _parse_new(given: Iterable[Object], request: Request) -> list[Object]:
         if found is not None:
             raise build_refusal(found)
     parse_items(items)
-    return identify(items, request.key)
+    return identify(resolve_references(items, request, stored=True), request.key)
 
 
 def _error_items(count: int) -> EmulatedError:

@@ -85,15 +85,13 @@ def parse_items(items: Sequence[Object]) -> list[Message]:
 
 
 def validate_calls(items: Sequence[Object]) -> None:
-    """Raise for a call without output or an output without a call; with references, nothing is validated.
+    """Raise for a call without output or an output without a call.
 
     Source: openai/openai-python issue threads.
 
     Raises:
         EmulatedError: 400.
     """
-    if any(item.get("type") == "item_reference" for item in items):
-        return
     waiting: dict[str, str] = {}
     for item in items:
         kind, name = str(item.get("type")), str(item.get("call_id"))

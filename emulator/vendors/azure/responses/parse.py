@@ -27,6 +27,7 @@ from emulator.vendors.azure.responses.input import list_items, parse_items, vali
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.previous_response import load_previous, validate_previous
 from emulator.vendors.azure.responses.prompts import fill_prompt
+from emulator.vendors.azure.responses.references import resolve_references, validate_ids
 from emulator.vendors.azure.responses.render import ResponsesCodec
 from emulator.vendors.azure.responses.tools import OfferedTools, parse_offer
 from emulator.vendors.azure.sampling import limit_tokens
@@ -56,7 +57,8 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     _validate_fields(wire, parsed)
     without_effect = validate_parameters(_name_as_chat(wire), parsed.profile, _PLACES)
     earlier = load_previous(wire, request)
-    before, items = earlier.items, list_items(wire.input) if wire.input else []
+    before, items = earlier.items, list_given(wire, request)
+    validate_ids(before, items)
     offered = parse_offer(wire, parsed)
     chat_request = _build_request(wire, parsed, [*before, *items], offered)
     validate_calls([*before, *items])
@@ -93,6 +95,11 @@ def _complete_input(body: JSON) -> JSON:
     return body
 
 
+def list_given(wire: ResponseRequest, request: Request) -> list[Object]:
+    """Return the items of the request itself, with stored ones in place of references."""
+    return resolve_references(list_items(wire.input), request, stored=wire.store is not False) if wire.input else []
+
+
 def count_input(request: Request, service: AzureService) -> Response:
     """``POST /responses/input_tokens``: count the tokens of a request without generating."""
     parsed = parse_request(request, service, "chat", RESPONSES_KINDS, "responses")
@@ -101,7 +108,7 @@ def count_input(request: Request, service: AzureService) -> Response:
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)
     validate_members("count", parsed.fields, parsed)
     before = load_previous(wire, request).items
-    count = count_items(wire, parsed, [*before, *(list_items(wire.input) if wire.input else ())])
+    count = count_items(wire, parsed, [*before, *list_given(wire, request)])
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
     return Response(200, dump_json(body), headers)

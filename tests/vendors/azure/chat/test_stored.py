@@ -99,6 +99,8 @@ async def test_metadata_is_replaced(start: Start) -> None:
     assert (await get(running, f"/{made['id']}")).json() == changed
     refused = (await running.ask("azure", path, {}, headers=KEY)).json()["error"]
     assert (refused["param"], refused["code"]) == ("metadata", "missing_required_parameter")
+    odd = (await running.ask("azure", path, {"metadata": {}, "odd": 1}, headers=KEY)).json()["error"]
+    assert (odd["message"], odd["param"], odd["code"]) == ("Unknown parameter: 'odd'.", "odd", "unknown_parameter")
 
 
 async def test_deleted_completion_is_not_found(start: Start) -> None:
