@@ -236,7 +236,7 @@ def _encode(error: EmulatedError, fields: ErrorFields, request: Request, release
         return b'{"error": "%b"}' % fields.text.encode()
     if not fields.text:
         return b""
-    if request.path == "/v1/config/reload":
+    if request.path == "/v1/config/reload" and request.method == "POST":  # else it never reaches the route
         return b'{\n\t"error": %b\n}' % quote(fields.text)
     return _wrap(fields.text)
 

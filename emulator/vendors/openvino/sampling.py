@@ -58,7 +58,7 @@ def _validate_number(fields: Fields, name: str) -> float:
     if type(value) is float:
         return value
     integers = fields.release.integer_floats
-    if not integers or not is_number(value):
+    if not is_number(value) or (not integers and is_int32(value)):  # one beyond 64 bits is a double
         raise refusal(f"{name} is not a {'valid number' if integers else 'floating point number'}")
     return parse_double(value)
 

@@ -178,9 +178,16 @@ def test_error_messages_of_other_routes(kind: ErrorKind, path: str, status: int,
 
 @pytest.mark.covers("openvino/management", "errors of a reload")
 def test_injected_reload_failure() -> None:
-    request = make_request("/v1/config/reload")
+    request = make_request("/v1/config/reload", method="POST")
     body = VENDOR.render_error(EmulatedError(ErrorKind.INTERNAL), request, SEED.service).body
     assert body == b'{\n\t"error": "Reloading config file failed. Check server logs for more info."\n}'
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_wrong_method_of_reload_is_refused_as_elsewhere(method: str) -> None:
+    answer = SEED.send("/v1/config/reload", None, method=method)
+    assert isinstance(answer, Response)
+    assert answer.body == b'{"error":"Unsupported method"}'
 
 
 @pytest.mark.parametrize(

@@ -510,3 +510,17 @@ def test_temperature_number_classes(value: JSON) -> None:
             assert refusal == Refusal(400, failure("temperature out of range(0.0, 2.0)"))
     elif value != -(2**31):
         assert refusal == Refusal(400, failure("temperature is not a valid number"))
+
+
+@pytest.mark.parametrize(
+    ("literal", "text"),
+    [
+        ("1", "temperature is not a floating point number"),
+        ("4294967296", "temperature is not a floating point number"),
+        ("18446744073709551616", "temperature out of range(0.0, 2.0)"),  # beyond 64 bits: a double
+        ("-9223372036854775809", "temperature out of range(0.0, 2.0)"),
+    ],
+)
+def test_2024_2_takes_doubles_alone(literal: str, text: str) -> None:
+    body = b'{"model":"llama3","messages":[{"role":"user","content":"Hi"}],"temperature":%b}' % literal.encode()
+    assert make_server("2024.2").refusal(body) == Refusal(400, failure(text))
