@@ -5,7 +5,7 @@ In GitHub Actions they also become annotations.
 
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TextIO
 
@@ -13,7 +13,7 @@ from emulator.cli.files import list_files, require_readable
 from emulator.cli.workflow import break_commands, break_json, in_workflow, without_commands
 from emulator.core.json import JSON, dump_json
 from emulator.core.text import escape
-from emulator.runtime.validation import Finding, validate_scenario
+from emulator.runtime.validation import Finding, has_keys, validate_scenario
 from emulator.scenario.code_frame import format_rows
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.load import load_scenario
@@ -30,10 +30,16 @@ def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> 
     Args:
         join: the files make one scenario; else each file is its own.
     """
+    keys_of_files = _KeysOfFiles(paths)
     findings = [
         finding
         for sources in _list_scenarios(paths, join=join)
-        for finding in validate_scenario(partial(load_scenario, sources), VENDORS, [str(source) for source in sources])
+        for finding in validate_scenario(
+            partial(load_scenario, sources),
+            VENDORS,
+            [str(source) for source in sources],
+            may_have_keys=partial(keys_of_files, sources),
+        )
     ]
     if as_json:
         print(break_json(dump_json([_as_json(finding) for finding in findings]).decode()))
@@ -48,6 +54,21 @@ def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> 
         counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
         print(f"{counts}, {_count(notes, 'note')}" if notes else counts, file=sys.stderr)
     return int(errors > 0 or (strict and warnings > 0))
+
+
+class _KeysOfFiles:
+    """Whether one of several files that are given by name has keys: they may be parts of one scenario."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._files = [path for path in paths if path.is_file()]
+
+    def __call__(self, sources: Sequence[Path]) -> bool:
+        """Return whether a file beside ``sources`` has keys; a file of a folder is a scenario of its own."""
+        return sources[0] in self._files and self._is_found
+
+    @cached_property
+    def _is_found(self) -> bool:
+        return any(has_keys(partial(load_scenario, [path])) for path in self._files)
 
 
 def _count(number: int, noun: str) -> str:

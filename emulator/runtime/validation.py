@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 Finding = tuple[Severity, Diagnostic]
 
 
-def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, files: Sequence[str] = ()) -> list[Finding]:
+def validate_scenario(
+    load: Callable[[], ParsedScenario],
+    vendors: Vendors,
+    files: Sequence[str] = (),
+    *,
+    may_have_keys: Callable[[], bool] = lambda: False,
+) -> list[Finding]:
     """Return the mistakes, warnings and notes of a scenario, in the order of ``files``.
 
     Items with a mistake get no warnings, nor do lines with a comment that ignores them.
@@ -29,20 +35,19 @@ def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, file
     Args:
         load: loads the scenario, or raises :class:`ScenarioError`.
         vendors: known vendors, imported only where needed, as imports are slow.
+        may_have_keys: asked of a scenario without keys, whether files beside it may bring some.
     """
     errors: list[Diagnostic] = []
-    try:
-        parts = [load()]
-    except ScenarioError as error:
-        errors, parts = list(error.rows), list(error.parts)
+    parts = _load_parts(load, errors)
     warnings: list[Diagnostic] = []
     for part in parts:
         catalogue, more = _list_known_models(part, vendors)
         errors += more
         wrong_sections = {_item(row)[1] for row in errors}
         whole = None if "deployments" in wrong_sections else catalogue
+        knows_keys = "keys" not in wrong_sections and (part.scenario.keys is not None or not may_have_keys())
         some = [
-            *lint(part, list(vendors), whole, knows_keys="keys" not in wrong_sections),
+            *lint(part, list(vendors), whole, knows_keys=knows_keys),
             *_find_unknown_endpoints(part, vendors),
         ]
         some += _find_ignored_tools(part, catalogue)
@@ -51,6 +56,20 @@ def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, file
     findings: list[Finding] = [("error", row) for row in errors]
     findings += ((row.severity, row) for row in warnings if _item(row) not in wrong)
     return sorted(findings, key=lambda found: locate_diagnostic(found[1], files))
+
+
+def _load_parts(load: Callable[[], ParsedScenario], errors: list[Diagnostic]) -> list[ParsedScenario]:
+    """Return the scenario, or what can be read of one with mistakes; the mistakes are added to ``errors``."""
+    try:
+        return [load()]
+    except ScenarioError as error:
+        errors += error.rows
+        return list(error.parts)
+
+
+def has_keys(load: Callable[[], ParsedScenario]) -> bool:
+    """Return whether a scenario has keys, also if it has mistakes."""
+    return any(part.scenario.keys is not None for part in _load_parts(load, []))
 
 
 def _item(row: Diagnostic) -> tuple[str, str]:

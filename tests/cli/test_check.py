@@ -290,3 +290,33 @@ def test_documentation_lists_the_codes() -> None:
     page = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(EM\d+)` \| (.+?) \|", page, re.MULTILINE))
     assert rows == CODES
+
+
+@pytest.mark.parametrize(
+    ("given", "warns"),
+    [
+        pytest.param("limits", True, id="alone it is served as it is"),
+        pytest.param("limits keys", False, id="a file beside it has keys"),
+        pytest.param("keys limits", False, id="in any order"),
+        pytest.param("limits wrong", False, id="the file with keys has a mistake elsewhere"),
+        pytest.param("limits plain", True, id="no file beside it has keys"),
+        pytest.param("limits keys --join", False, id="joined"),
+        pytest.param("limits plain --join", True, id="joined without keys"),
+        pytest.param(".", True, id="in a folder each file is a scenario"),
+    ],
+)
+def test_keys_of_another_file_tell_callers_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, warns: bool
+) -> None:
+    texts = {
+        "limits": "limits: [{per: principal, unit: requests, amount: 1, window: 1s}]",
+        "keys": "keys: [{token: k, principal: bob}]",
+        "wrong": "keys: [{token: k, principal: bob}]\nseed: x",
+        "plain": "rules: [{name: a, when: {principal: default}, pass: true}]",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.yaml").write_text(f"version: 1\n{text}\n", encoding="utf-8")
+    paths = [str(tmp_path / f"{word}.yaml") if word in texts else word for word in given.split()]
+    main(["check", "--json", *(str(tmp_path) if path == "." else path for path in paths)])
+    codes = [row["code"] for row in json.loads(capsys.readouterr().out)]
+    assert ("EM018" in codes) is warns

@@ -21,7 +21,7 @@ TYPICAL_P = Range(above(0.0), 1.0, "Parameter typical_p must be in (0.0,1.0], go
 SEED = Range(1, MAX_UINT64, f"seed must be in (0, {MAX_UINT64}], got {{}}.")
 REPETITION = Range(above(0.0), MAX_FLOAT, "Parameter 'repetition_penalty' must be in (0.0, 3.40282e+38], got {}.")
 REPETITION_TO_TWO = Range(above(0.0), 2.0, "Parameter 'repetition_penalty' must be in (0.0, 2], got {}.")
-"""In vLLM's form as its manual says; the source has this maximum for the form and applies it to OpenAI's routes alone."""
+"""In vLLM's form as its manual says; the source has this maximum there, too, and applies it to OpenAI routes alone."""
 FREQUENCY = Range(-2.0, 2.0, "Parameter frequency_penalty should be in [-2.0, 2.0], got {}.")
 PRESENCE = Range(-2.0, 2.0, "Parameter presence_penalty not in [-2.0, 2.0], but got {}.")
 MAX_NEW_TOKENS = Range(1, MAX_INT32, f"Parameter max_new_tokens must be in (0,{MAX_INT32}], got {{}}.")
