@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
-from emulator.core.cache import BoundedCache, SizedCache
+from emulator.core.cache import BoundedCache, SizedCache, clear_all
 from emulator.generation.further_pieces import FurtherPieces, find_common, load_limits
 from emulator.generation.language import lean
 from emulator.generation.pages import find_key
@@ -58,6 +58,19 @@ def tokenizer_for(name: str) -> "AnyTokenizer":
             return files.load_packaged(name)
         raise ValueError(f"{name!r} is not a tokenizer; known are {', '.join(PROFILES)}")
     return ProfileTokenizer(profile)
+
+
+def refresh_tokenizer(name: str) -> None:
+    """Read the vocabulary file that a name refers to again if it has changed since it was read.
+
+    Raises:
+        VocabularyError: the changed file cannot be used; the one that was read stays.
+    """
+    from emulator.generation import vocabulary_files as files
+
+    if name.startswith(files.FILE_PREFIX) and files.refresh_file(name.removeprefix(files.FILE_PREFIX)):
+        tokenizer_for.cache_clear()
+        clear_all()
 
 
 def _measure_entry(pre_token: str, items: Sequence[object]) -> int:

@@ -393,14 +393,45 @@ def load_packaged(name: str) -> VocabularyTokenizer:
     return VocabularyTokenizer(_profile(name, backend.size, backend.bos, backend.eos), backend)
 
 
-@cache
+Stamp = tuple[tuple[str, int, int], ...]
+"""Name, modification time and size of each file of a vocabulary."""
+_LOADED: dict[str, tuple[Stamp, VocabularyTokenizer]] = {}
+
+
 def load_file(path: str) -> VocabularyTokenizer:
-    """Return the tokenizer of a vocabulary file, or of a folder with one and its chat template.
+    """Return the tokenizer of a vocabulary file, or of a folder with one and its chat template; read once.
 
     Raises:
         VocabularyError: it is missing, too large or no vocabulary, or a library is not installed.
     """
-    return _load(Path(path), Path(path).name)
+    if path not in _LOADED:
+        refresh_file(path)
+    return _LOADED[path][1]
+
+
+def refresh_file(path: str) -> bool:
+    """Read a vocabulary unless it has been read and its files are as they were; return whether it was read again.
+
+    Raises:
+        VocabularyError: as :func:`load_file`; the vocabulary that was read before stays.
+    """
+    stamp = _read_stamp(Path(path))
+    before = _LOADED.get(path)
+    if before is not None and before[0] == stamp:
+        return False
+    _LOADED[path] = stamp, _load(Path(path), Path(path).name)
+    return before is not None
+
+
+def _read_stamp(path: Path) -> Stamp:
+    try:
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for file in path.iterdir() if file.name in _READ or file.suffix == ".tiktoken")
+        status = [(file.name, file.stat()) for file in files]
+    except OSError:
+        return ()  # reading the file says why
+    return tuple([(name, found.st_mtime_ns, found.st_size) for name, found in status])
 
 
 _SENT: set[str] = set()
@@ -417,6 +448,8 @@ def takes_sent_paths() -> bool:
 
 
 _NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model")
+_CONFIG, _TEMPLATE = "tokenizer_config.json", "chat_template.jinja"
+_READ = frozenset({*_NAMES, _CONFIG, _TEMPLATE})
 
 
 def _load(path: Path, name: str) -> VocabularyTokenizer:
@@ -515,10 +548,10 @@ def _read_config(folder: Path) -> Mapping[str, JSON]:
     """Return ``tokenizer_config.json`` with the template of a file of its own, if there is one."""
     config: dict[str, JSON] = {}
     try:
-        file = folder / "tokenizer_config.json"
+        file = folder / _CONFIG
         if file.is_file():
             config = json.loads(file.read_text(encoding="utf-8"))
-        template = folder / "chat_template.jinja"
+        template = folder / _TEMPLATE
         if template.is_file():
             config = {**config, "chat_template": template.read_text(encoding="utf-8")}
     except (OSError, ValueError) as error:

@@ -28,7 +28,7 @@ from emulator.core.vendor import (
     VendorSettings,
 )
 from emulator.generation.prompt import count_chat, count_parts, count_prompt
-from emulator.generation.tokenizer import tokenizer_for
+from emulator.generation.tokenizer import refresh_tokenizer, tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
@@ -126,6 +126,7 @@ def _check_tokenizer(name: str, *, is_sent: bool) -> tuple[str, str | None] | No
     if is_sent and name.startswith(files.FILE_PREFIX) and not files.takes_sent_paths():
         return "a scenario sent over HTTP names no files of the server; serve it from a file", None
     try:
+        refresh_tokenizer(name)
         tokenizer_for(name)
     except files.VocabularyError as error:
         return str(error), None

@@ -29,7 +29,7 @@ from emulator.runtime.services import check_vendors
 from emulator.scenario.load import load_scenario, load_text
 from emulator.scenario.parsed import ScenarioError
 from emulator.vendors import VENDORS
-from tests.generation.vocabularies import KINDS, RANKS, TEXTS, write_folder
+from tests.generation.vocabularies import BYTES, KINDS, RANKS, TEXTS, write_folder
 from tests.untyped_json import JSON
 
 
@@ -239,6 +239,34 @@ def test_path_is_relative_to_the_scenario_and_not_taken_from_a_sent_one(folder: 
     missing.write_text(SCENARIO)
     with pytest.raises(ScenarioError, match="No such file"):
         check_vendors(load_scenario([missing]), VENDORS)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["a file", "a file of a folder"])
+def test_changed_vocabulary_is_read_with_the_next_scenario(tmp_path: Path, inside: bool) -> None:
+    file, written = tmp_path / "vocabulary" / "mine.tiktoken", tmp_path / "scenario.yaml"
+    file.parent.mkdir()
+    named = file.parent if inside else file
+    written.write_text(SCENARIO.replace("tokenizer.json", str(named)))
+
+    def count() -> int:
+        return tokenizer_for(f"file:{named}").count("the cat")
+
+    file.write_bytes(BYTES)
+    assert check_vendors(load_scenario([written]), VENDORS)
+    first = tokenizer_for(f"file:{named}")
+    assert count() == 2
+    file.write_bytes(b"".join(BYTES.splitlines(keepends=True)[:256]))  # bytes alone
+    assert count() == 2  # no request reads files
+    assert check_vendors(load_scenario([written]), VENDORS)
+    assert count() == 7
+    assert first.count("the cat") == 2
+    second = tokenizer_for(f"file:{named}")
+    assert check_vendors(load_scenario([written]), VENDORS)
+    assert tokenizer_for(f"file:{named}") is second
+    file.write_bytes(b"no vocabulary")
+    with pytest.raises(ScenarioError, match="is no vocabulary"):
+        check_vendors(load_scenario([written]), VENDORS)
+    assert count() == 7
 
 
 @pytest.mark.parametrize(("name", "message"), [("o200k_bas", "did you mean o200k_base"), ("lama3", "llama3")])
