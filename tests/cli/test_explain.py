@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import main
+from tests.untyped_json import JSON
 
 REQUEST = {
     "vendor": "openvino",
@@ -15,6 +16,18 @@ REQUEST = {
     "headers": {"x-emulator-session": "s"},
     "body": {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}]},
 }
+
+
+@pytest.fixture
+def write_request(tmp_path: Path) -> Callable[[JSON], str]:
+    """Return a function that writes a request, as text or JSON, and returns the path of its file."""
+
+    def write(request: JSON) -> str:
+        file = tmp_path / "request.json"
+        file.write_text(request if isinstance(request, str) else json.dumps(request))
+        return str(file)
+
+    return write
 
 
 @pytest.mark.covers("language/commands", "explain")
@@ -34,20 +47,19 @@ REQUEST = {
     ],
 )
 def test_explain_reports_matching_rule_and_failed_facets(
-    tmp_path: Path,
+    write_request: Callable[[JSON], str],
     scenario: Callable[[str], str],
     rules: str,
     rule: str | None,
     failed: list[str | None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    request = tmp_path / "request.json"
-    request.write_text(json.dumps(REQUEST))
+    request = write_request(REQUEST)
     path = scenario(f"version: 1\nrules: {rules}\n")
-    assert main(["explain", path, str(request), "--json"]) == 0
+    assert main(["explain", path, request, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["rule"], [word["failed"] for word in said["explanation"]]) == (rule, failed)
-    assert main(["explain", path, str(request)]) == 0
+    assert main(["explain", path, request]) == 0
     text = capsys.readouterr().out
     assert "matched" in text
     if "probability" in rules:
@@ -65,15 +77,14 @@ def test_explain_reports_matching_rule_and_failed_facets(
     ],
 )
 def test_explain_rejects_malformed_request(
-    tmp_path: Path,
+    write_request: Callable[[JSON], str],
     scenario: Callable[[str], str],
     request_text: str,
     says: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    request = tmp_path / "request.json"
-    request.write_text(request_text)
-    assert main(["explain", scenario("version: 1\nrules: [{name: a, pass: true}]\n"), str(request)]) == 2
+    request = write_request(request_text)
+    assert main(["explain", scenario("version: 1\nrules: [{name: a, pass: true}]\n"), request]) == 2
     assert says in capsys.readouterr().err
 
 
@@ -88,16 +99,19 @@ def test_explain_rejects_malformed_request(
     ],
 )
 def test_explain_names_refusing_limit(
-    tmp_path: Path, scenario: Callable[[str], str], amount: int, says: str, capsys: pytest.CaptureFixture[str]
+    write_request: Callable[[JSON], str],
+    scenario: Callable[[str], str],
+    amount: int,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 400}
-    request = tmp_path / "request.json"
-    request.write_text(json.dumps({**REQUEST, "body": asked}))
+    request = write_request({**REQUEST, "body": asked})
     path = scenario(f"version: 1\nlimits: [{{unit: output_tokens, amount: {amount}, window: 60s}}]\n")
-    assert main(["explain", path, str(request)]) == 0
+    assert main(["explain", path, request]) == 0
     refused = f"No rules apply.\nIt is refused: rate_limited; {says}.\n"
     assert capsys.readouterr().out == (refused if says else "No rule matched.\n")
-    assert main(["explain", path, str(request), "--json"]) == 0
+    assert main(["explain", path, request, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["why"] == (says or None)
 
 
@@ -127,16 +141,15 @@ def test_explain_names_refusing_limit(
     ],
 )
 def test_explain_says_why_a_vendor_refuses_before_rules(
-    tmp_path: Path,
+    write_request: Callable[[JSON], str],
     scenario: Callable[[str], str],
     request_text: str,
     says: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    request = tmp_path / "request.json"
-    request.write_text(request_text)
+    request = write_request(request_text)
     path = scenario("version: 1\nkeys: [{token: k, principal: p}]\nrules: [{name: a, pass: true}]\n")
-    assert main(["explain", path, str(request)]) == 0
+    assert main(["explain", path, request]) == 0
     assert capsys.readouterr().out.startswith(f"No rules apply.\nIt is refused: {says}")
 
 
@@ -155,7 +168,7 @@ def test_explain_says_why_a_vendor_refuses_before_rules(
 )
 @pytest.mark.parametrize("keys", ["", "keys: [{token: k, principal: p}]\n"], ids=["any key", "keys"])
 def test_explain_needs_no_headers(
-    tmp_path: Path,
+    write_request: Callable[[JSON], str],
     scenario: Callable[[str], str],
     vendor: str,
     path: str,
@@ -163,8 +176,7 @@ def test_explain_needs_no_headers(
     keys: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    request = tmp_path / "request.json"
     body = {"messages": [{"role": "user", "content": "Hi"}]} | ({"model": model} if model else {})
-    request.write_text(json.dumps({"vendor": vendor, "path": path, "body": body}))
-    assert main(["explain", scenario(f"version: 1\n{keys}rules: [{{name: a, pass: true}}]\n"), str(request)]) == 0
+    request = write_request({"vendor": vendor, "path": path, "body": body})
+    assert main(["explain", scenario(f"version: 1\n{keys}rules: [{{name: a, pass: true}}]\n"), request]) == 0
     assert capsys.readouterr().out == "'a': matched.\n"

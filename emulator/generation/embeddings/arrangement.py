@@ -163,19 +163,27 @@ def _refine(cosines: Matrix, relations: Sequence[_Relation], exact: dict[tuple[i
     the vectors themselves are changed, as little as the relations that are missed want.
     Source: Nocedal and Wright, Numerical Optimization (2006), 10.3, the Levenberg-Marquardt method.
     """
+    search = _Search(relations, exact)
+    whole = search.begin(_factor(cosines, len(cosines)))
+    if whole.advance(_MANY_ROUNDS):
+        return _normalize(whole.misses.found)
+    if whole.misses.largest >= _FAR:
+        return None
+    # With more dimensions than are necessary it is slow again.
+    near, ranks = whole.misses.found, [rank for rank in _RANKS if rank < len(cosines)]
+    approaches = [search.begin(_factor(near, rank)) for rank in ranks]
+    for rounds, approach in product(_FEW_ROUNDS, approaches):
+        if approach.advance(rounds):
+            return _normalize(approach.misses.found)
+    return None
+
+
+def _normalize(products: Matrix) -> Matrix:
+    """Return the cosines of vectors with these products."""
     import numpy as np
 
-    search = _Search(relations, exact)
-    misses, has_arrived = search.approach(_factor(cosines, len(cosines)), _MANY_ROUNDS)
-    near = misses.found
-    # With more dimensions than are necessary it is slow again.
-    for rounds, rank in product(_FEW_ROUNDS, _RANKS) if misses.largest < _FAR else ():
-        if not has_arrived and rank < len(cosines):
-            misses, has_arrived = search.approach(_factor(near, rank), rounds)
-    if not has_arrived:
-        return None
-    lengths = np.sqrt(np.diagonal(misses.found))
-    return _settle(misses.found / (lengths[:, None] * lengths[None, :]), 0.0)
+    lengths = np.sqrt(np.diagonal(products))
+    return _settle(products / (lengths[:, None] * lengths[None, :]), 0.0)
 
 
 def _factor(cosines: Matrix, rank: int) -> Matrix:
@@ -227,25 +235,10 @@ class _Search:
     relations: Sequence[_Relation]
     exact: dict[tuple[int, int], float]
 
-    def approach(self, rows: Matrix, rounds: int) -> tuple[_Misses, bool]:
-        """Change vectors in so many rounds; return what they miss at last, and whether that is little enough."""
-        misses, damping, before = self._miss(rows), 1e-3, float("inf")
-        for number in range(rounds):
-            if misses.largest < _MISSED and _holds(misses.found, self.relations):
-                return misses, True
-            if number % _CHECKED_ROUNDS == 0:
-                if misses.total > before * _PROGRESS:
-                    break
-                before = misses.total
-            changed: Matrix = rows + misses.correct(rows, damping)
-            again = self._miss(changed)
-            if again.total < misses.total:
-                rows, misses, damping = changed, again, damping / 4
-            else:
-                damping *= 8
-        return misses, False
+    def begin(self, rows: Matrix) -> _Approach:
+        return _Approach(self, rows, self.miss(rows))
 
-    def _miss(self, rows: Matrix) -> _Misses:
+    def miss(self, rows: Matrix) -> _Misses:
         import numpy as np
 
         found: Matrix = rows @ rows.T
@@ -254,6 +247,46 @@ class _Search:
         given = np.array([pair for pair in self.exact if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
         pairs = np.unique(np.concatenate([given, np.argwhere(np.triu(wanted != found))]), axis=0)
         return _Misses(found, pairs[:, 0], pairs[:, 1], (wanted - found)[pairs[:, 0], pairs[:, 1]])
+
+
+@dataclass(slots=True, eq=False)
+class _Approach:
+    """Vectors that approach the relations round by round.
+
+    Fields:
+        rows, misses: the vectors, and what they miss.
+        rounds: rounds so far.
+        is_stuck: further rounds miss hardly less.
+    """
+
+    search: _Search
+    rows: Matrix
+    misses: _Misses
+    damping: float = 1e-3
+    before: float = float("inf")
+    rounds: int = 0
+    is_stuck: bool = False
+
+    def advance(self, until: int) -> bool:
+        """Change the vectors up to the round ``until``; return whether they miss little enough."""
+        while self.rounds < until and not self.is_stuck:
+            misses = self.misses
+            if misses.largest < _MISSED and _holds(misses.found, self.search.relations):
+                return True
+            if self.rounds % _CHECKED_ROUNDS == 0:
+                self.is_stuck, self.before = misses.total > self.before * _PROGRESS, misses.total
+            if not self.is_stuck:
+                self._change()
+        return False
+
+    def _change(self) -> None:
+        changed: Matrix = self.rows + self.misses.correct(self.rows, self.damping)
+        again = self.search.miss(changed)
+        if again.total < self.misses.total:
+            self.rows, self.misses, self.damping = changed, again, self.damping / 4
+        else:
+            self.damping *= 8
+        self.rounds += 1
 
 
 def _aim(count: int, relations: Sequence[_Relation]) -> Matrix:

@@ -1,5 +1,6 @@
 """Cosines that satisfy declared relations, and the relations that contradict each other."""
 
+import math
 import random
 from collections.abc import Callable, Iterable
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from emulator.core.geometry import Geometry, Near, Ranking
-from emulator.generation.embeddings.arrangement import ConflictError, _compile, _solve, arrange
+from emulator.generation.embeddings.arrangement import ConflictError, _compile, _Search, _solve, arrange
 
 
 def declare(near: Iterable[tuple[str, str, float]] = (), **parts: object) -> Geometry:
@@ -120,3 +121,20 @@ def test_clusters_are_close_within_and_far_between() -> None:
     cosines = arrangement.cosines.round(3)
     assert cosines[0, 1] == cosines[1, 2] == cosines[3, 4] == 0.8
     assert cosines[0, 3] == cosines[2, 4] == 0.1
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.01], ids=["found", "none exist"])
+def test_search_goes_on_from_its_last_round(wrong: float) -> None:
+    """A search that is given more rounds repeats none, and one that is stuck ends at once."""
+    angles = [0.7 * number for number in range(6)]
+    exact = {(a, b): math.cos(angles[a] - angles[b]) for a in range(6) for b in range(a + 1, 6)}
+    exact[0, 1] -= wrong
+    search = _Search([], exact)
+    rows = np.array([[math.cos(angle + 0.3 * angle**2), math.sin(angle)] for angle in angles])
+    at_once, bit_by_bit = search.begin(rows), search.begin(rows)
+    has_arrived = at_once.advance(80)
+    assert any(bit_by_bit.advance(until) for until in range(81)) is has_arrived is (wrong == 0.0)
+    assert bit_by_bit.rounds == at_once.rounds < 80
+    assert (bit_by_bit.rows == at_once.rows).all()
+    assert at_once.advance(200) is has_arrived
+    assert at_once.rounds == bit_by_bit.rounds
