@@ -107,7 +107,7 @@ _MAX_NODES = 50_000  # of a document, aliases expanded
 _MAX_TEXT = 8 * 1024**2  # characters of all strings, aliases expanded
 _MAX_DIGITS = 4300  # of a number; the limit of Python's int()
 _MAX_DEPTH = 200  # nested mappings and lists; the JSON encoder takes no more
-_TOO_LARGE = f"more than {_MAX_NODES:,} values or {_MAX_TEXT // 1024**2} MiB of text once aliases are written out"
+_TOO_LARGE = f"more than {_MAX_NODES:,} values or {_MAX_TEXT // 1024**2} Mi characters once aliases are written out"
 _TOO_DEEP = "nested too deeply"
 _NO_CHARACTER = "found invalid Unicode character escape code"
 

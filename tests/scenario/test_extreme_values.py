@@ -33,8 +33,10 @@ _ALIASES = "a: &a " + "x" * 100_000 + "\nb: &b [" + ", ".join(["*a"] * 100) + "]
         pytest.param(f"keys: [{'{token: a, principal: b}, ' * 1001}]", "keys", "at most 1000", id="credentials"),
         pytest.param(f"seed: 0x{'f' * 100_000}", "seed", "more than 4300 digits", id="a number without end"),
         pytest.param(f"seed: {'9' * 100_000}", "seed", "more than 4300 digits", id="a decimal one"),
-        pytest.param(f"description: {{{_ALIASES}}}".replace("\n", ", "), "", "MiB of text", id="texts times aliases"),
-        pytest.param(f"description: {'a' * 9_000_000}", "", "8 MiB of text", id="a text"),
+        pytest.param(
+            f"description: {{{_ALIASES}}}".replace("\n", ", "), "", "8 Mi characters", id="texts times aliases"
+        ),
+        pytest.param(f"description: {'a' * 9_000_000}", "", "8 Mi characters", id="a text"),
         pytest.param(f"rules: [{'{}, ' * 60_000}]", "", "more than 50,000 values", id="rules"),
         pytest.param("journal: {bodies: 99999999999999999999GiB}", "journal.bodies", "size", id="a size"),
         pytest.param(f"description: {'[' * 250}{']' * 250}", "", "nested too deeply", id="levels"),

@@ -98,7 +98,7 @@ def test_alias_expansion_is_bounded() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 7)]
     assert rows_of("\n".join(lines)) == [
-        "a.yaml:1:26: a4[3][3][8][8][8]: more than 50,000 values or 8 MiB of text once aliases are written out"
+        "a.yaml:1:26: a4[3][3][8][8][8]: more than 50,000 values or 8 Mi characters once aliases are written out"
     ]
 
 

@@ -64,14 +64,14 @@ scenario.
 | faults of one rule | {_MAX_FAULTS} | `emulator check` and `PUT` |
 | a compressed body that cannot be decompressed | | it is parsed as it is, and the vendor refuses it |
 | a value or a name of the request that an error message repeats | {ERROR_TEXT:,} characters | the message has its beginning |
-| a prompt | 1 MiB of text; the token count of a longer one is extrapolated from its beginning | |
+| a prompt | 1 Mi characters; the token count of a longer one is extrapolated from its beginning | |
 | the headers `x-emulator-fault`, `-error`, `-ttft` together | 8,192 characters | 400, `application/problem+json` |
 | outputs of a classic model | 524,288 values | 400 |
 | a duration | a century (36,525 days) | `emulator check` and `PUT` |
 | a clock's scale | 0.000001 to 1,000,000 | the same |
 | a deployment's dimensions | 65,536 | the same |
 | a limit's amount | 10^15 | the same |
-| the content of a scenario file | 50,000 values and 8 MiB of text after aliases are expanded, {_MAX_DEPTH} levels | the same |
+| the content of a scenario file | 50,000 values and 8 Mi characters of text after aliases are expanded, {_MAX_DEPTH} levels | the same |
 | the size of a scenario file, or of a reply file next to it | 16 MiB; all reply files together 64 Mi characters | the same |
 | credentials of a scenario | 1,000 | the same |
 | mistakes of a scenario or a control request | the first 200 are listed | a count of the others |
