@@ -24,6 +24,7 @@ from emulator.verdicts.calls import has_failed
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
+_MIN_REPEATS = 2  # equal requests before one that is cached
 _MAX_NAME = 256  # characters kept of an unknown deployment's name, which stays in the record without a payload
 
 
@@ -141,6 +142,11 @@ class RequestContext:
     def attempt(self) -> int:
         """Return how often an equal request came before; 0 until the key is assigned."""
         return self.request.attempt
+
+    @property
+    def repeats(self) -> bool:
+        """Return whether two equal requests came before, so that a cache of what this one takes is worth its cost."""
+        return self.request.attempt >= _MIN_REPEATS
 
     def set_parsed(self, parsed: Parsed) -> None:
         """Set the call, or the response or change of a route without a model."""

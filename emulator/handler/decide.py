@@ -228,7 +228,7 @@ class ResponseDecider:
         """Return the plan of a call, after admission if quotas or slots limit the call."""
         emulator, request, fingerprint = self._emulator, context.request, context.fingerprint
         control = emulator.admission_for(call)
-        repeated = self._identify(context) if context.attempt and call.repeatable else None
+        repeated = self._identify(context) if context.repeats and call.repeatable else None
         if control is None or match.outcome.error is not None:
             plan = await emulator.plan(call, match, request.key, context.started, None, repeated)
         else:

@@ -254,7 +254,7 @@ class VendorApp:
         except DocumentsError:
             self._reader.require_documents(context.request)
             return await self._decide(context)
-        if context.request.attempt:
+        if context.repeats:
             self._reader.remember(context, parsed)
         return response
 
