@@ -43,7 +43,7 @@ _REST = f"""
 - `gen_ai_provider_name` is `azure.ai.openai` below `/openai`, `azure.ai.inference` elsewhere on Azure, and the vendor's name for all others.
 - `gen_ai_operation_name` is `chat`, `text_completion`, `embeddings`, `rerank`, `images`, `transcription` or `speech`, by the route: a text completion of a
   chat model is `text_completion`. A refused request for an unknown model counts under the model `_OTHER`.
-- `cache` is one of three: `heads` (request heads [seen before](performance.md#one-path-for-every-request)), `calls` (requests repeated byte for byte) or
+- `cache` is one of three: `heads` (request heads [seen before](performance.md#one-path-for-every-request)), `calls` (requests repeated byte for byte, cached at the third) or
   `texts` (token counts of prompts). All of these caches are bounded. The cache of words and their tokens is not counted, because it is used too often.
 - Completion tokens are tokens that were sent. A client that disconnects after the third token counts three.
 
