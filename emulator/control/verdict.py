@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict
 
 from emulator.control import models
 from emulator.control.serialize import show_body
 from emulator.core.clock import RealClock, read_real
 from emulator.core.executor import cooperative, run_in_thread
+from emulator.core.http import Request
 from emulator.core.json import JSON, parse_json
+from emulator.core.redaction.credentials import MaskedCredential
 from emulator.core.requests import Deployment
 from emulator.handler.budget import read_prices
 from emulator.handler.context import RequestContext
@@ -29,6 +31,7 @@ from emulator.verdicts.usage import add_up
 _RENAMED = {"no_retry_after_delivery": "retries_after_delivery", "stops_at_budget": "budget"}
 _FIGURES = ("attempts", "deadline", "hedges", "closes_within", "concurrency")
 _FLAGS = ("retries_after_delivery", "reuses_connections")
+_AT_ONCE = 1.0  # seconds from the first byte until a client that wants no more has left
 
 
 async def find_verdict(runtime: Runtime, session: str) -> models.Verdict:
@@ -56,8 +59,10 @@ async def find_usage(runtime: Runtime, session: str | None) -> models.Usage:
 
 async def read_history(runtime: Runtime, session: str | None) -> CallHistory:
     """Return the calls of a session, or of all, and which are attempts of the same request."""
-    clock = runtime.for_session(session or "").emulator.clock
-    return build_history(await read_calls(runtime, session), follows_clock=isinstance(clock, RealClock))
+    active = runtime.for_session(session or "")
+    hedges = read_expectations(active.loaded.scenario).hedges
+    follows_clock = isinstance(active.emulator.clock, RealClock)
+    return build_history(await read_calls(runtime, session), follows_clock=follows_clock, hedges=hedges)
 
 
 async def read_calls(runtime: Runtime, session: str | None) -> list[Call]:
@@ -149,8 +154,14 @@ def _read_call(entry: JournalEntry, cost: float) -> Call:
         cost=cost,
         bytes_out=entry.bytes_out,
         connection=entry.connection,
+        left_at_once=_has_left_at_once(entry),
         read=_Reader(entry),
     )
+
+
+def _has_left_at_once(entry: JournalEntry) -> bool:
+    is_left = entry.stream and entry.client_left and entry.sent_tokens > 0 and entry.ttft is not None
+    return is_left and entry.duration - (entry.ttft or 0.0) <= _AT_ONCE
 
 
 class _Reader:
@@ -164,7 +175,7 @@ class _Reader:
     def __call__(self) -> CallContent:
         payload = self._entry.payload
         if payload is None:
-            return CallContent()
+            return CallContent(is_kept=False)
         request = payload.request
         return CallContent(
             sent={name.lower(): str(value) for name, value in request.headers.items()},
@@ -172,7 +183,12 @@ class _Reader:
             body=_parse(request.body, cut=payload.request_cut),
             text=(payload.text if payload.received is None else payload.received) or "",
             tool_calls=payload.tool_calls,
+            credentials=_list_credentials(request),
         )
+
+
+def _list_credentials(request: Request) -> Sequence[Hashable]:
+    return [value for value in request.headers.values() if isinstance(value, MaskedCredential)]
 
 
 def _parse(body: bytes, *, cut: bool) -> JSON:
@@ -192,23 +208,24 @@ def _list_open(runtime: Runtime, session: str | None) -> Iterator[RequestContext
 
 
 def _read_open(runtime: Runtime, context: RequestContext, now: float) -> Call:
-    request, sent = context.request, context.sent
+    request, written = context.request, context.sent
     attempts = runtime.journal.find_attempts(request.session, context.fingerprint)
-    content = CallContent({name.lower(): str(value) for name, value in request.headers.items()})
+    sent = {name.lower(): str(value) for name, value in request.headers.items()}
+    content = CallContent(sent, credentials=_list_credentials(request))
     return Call(
         id=request.key.hex(),
         number=0,
         key=context.start_seq if attempts is None else id(attempts),
-        start=sent.began or context.started,
+        start=written.began or context.started,
         end=now,
         principal=request.principal,
-        status=sent.status or 200,
+        status=written.status or 200,
         stream=context.call is not None and context.call.stream,
         whole=False,
         has_ended=False,
         faults=[fault.type for fault in context.faults],
-        bytes_out=sent.size,
-        connection=sent.connection,
+        bytes_out=written.size,
+        connection=written.connection,
         read=lambda: content,
     )
 

@@ -11,11 +11,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from emulator.core.json import JSON
+from emulator.verdicts.asked import find_asked
 
 _BREAKING = frozenset({"disconnect", "empty_body", "garbage", "hang", "late_error", "truncate"})
 _SHORTENING = frozenset({"late_error", "truncate"})  # of streams that end as HTTP has it
 _SLACK = 0.005  # seconds; the end of an answer is noted just before its last byte is written
 _UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed
+_EARLY = 0.9  # part of a wait after which a caller may come back
+_AT_ONCE = 0.25  # seconds; a caller that comes sooner after a failure is hardly the one that failed
+_LONGEST_WAIT = 60.0  # seconds; a failure that is older is not the first of several that equal callers try again
 
 
 def has_failed(status: int, faults: Sequence[str], *, whole: bool, error: str | None = None) -> bool:
@@ -38,6 +42,8 @@ class CallContent:
         body: body of the request.
         text: text of the answer as far as it was sent.
         tool_calls: pairs of name and arguments.
+        credentials: those of the request; equal for equal ones.
+        is_kept: the journal still has them.
     """
 
     sent: Mapping[str, str] = field(default_factory=dict)
@@ -45,6 +51,8 @@ class CallContent:
     body: JSON = None
     text: str = ""
     tool_calls: Sequence[tuple[str, str]] = ()
+    credentials: Sequence[Hashable] = ()
+    is_kept: bool = True
 
 
 @dataclass(eq=False, kw_only=True)
@@ -60,6 +68,7 @@ class Call:
         delivered: number of tokens sent.
         bytes_out: bytes of the body sent.
         connection: number of its connection; 0: unknown.
+        left_at_once: the client closed a stream soon after its first bytes, as one does that wants no more of it.
     """
 
     id: str
@@ -79,12 +88,18 @@ class Call:
     prompt_tokens: int = 0
     bytes_out: int = 0
     connection: int = 0
+    left_at_once: bool = False
     cost: float = 0.0
     read: Callable[[], CallContent] = CallContent
 
     @cached_property
     def content(self) -> CallContent:
         return self.read()
+
+    @cached_property
+    def asked(self) -> float | None:
+        """Seconds that the response asks its client to wait, if it does."""
+        return find_asked(self.content.received)
 
     @property
     def client(self) -> Hashable:
@@ -103,6 +118,11 @@ class Call:
     def failed(self) -> bool:
         """Whether the call has ended without a whole answer for the client."""
         return self.has_ended and has_failed(self.status, self.faults, whole=self.whole, error=self.error)
+
+    @property
+    def may_be_retried(self) -> bool:
+        """Whether an equal request after this call is another attempt: it failed, and its client wanted more of it."""
+        return self.failed and not (self.left_at_once and _BREAKING.isdisjoint(self.faults))
 
     @property
     def is_cut(self) -> bool:
@@ -142,27 +162,71 @@ class CallHistory:
             yield from map(Retry, chain, chain[1:])
 
 
-def build_history(calls: Sequence[Call], *, follows_clock: bool = True) -> CallHistory:
-    """Join calls, given in the order of their requests, to attempts."""
-    failed: dict[Hashable, list[list[Call]]] = defaultdict(list)  # chains that may go on
-    chains: list[list[Call]] = []
+def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: int = 1) -> CallHistory:
+    """Join calls, given in the order of their requests, to attempts.
+
+    ``hedges``: how many equal calls may be open at once.
+    """
+    by_key: dict[Hashable, list[Call]] = defaultdict(list)
     for call in calls:
-        known = failed[call.key]
-        before = [chain for chain in known if _is_retry(chain[-1], call)]
-        if before:
-            chain = max(before, key=lambda chain: chain[-1].end)
-            known.remove(chain)
-            chain.append(call)
+        by_key[call.key].append(call)
+    chains = [chain for equal in by_key.values() for chain in _EqualCalls(equal, hedges).chains]
+    return CallHistory(calls, sorted(chains, key=lambda chain: chain[0].start), follows_clock)
+
+
+class _EqualCalls:
+    """Calls of equal requests, in chains of attempts."""
+
+    def __init__(self, calls: Sequence[Call], hedges: int) -> None:
+        self.chains: list[list[Call]] = []
+        self._calls, self._hedges = calls, hedges
+        self._failed: list[list[Call]] = []  # chains that may go on
+        self._answered: list[Call] = []
+        for call in calls:
+            self._add(call)
+
+    def _add(self, call: Call) -> None:
+        """Add a call to the chain whose next attempt it is, or begin one."""
+        chain = self._find(call)
+        if chain is None:
+            chain = []
+            self.chains.append(chain)
         else:
-            chain = [call]
-            chains.append(chain)
-        if call.failed:
-            known.append(chain)
-    return CallHistory(calls, chains, follows_clock)
+            self._failed.remove(chain)
+        chain.append(call)
+        if call.may_be_retried:
+            self._failed.append(chain)
+        elif call.has_ended and not call.failed:
+            self._answered.append(call)
 
+    def _find(self, call: Call) -> list[Call] | None:
+        """Return the chain that a call goes on with.
 
-def _is_retry(before: Call, call: Call) -> bool:
-    return before.failed and before.end <= call.start + find_slack(before)
+        Of callers that make equal requests at once, the one that failed first comes back first. A call that would come
+        too early is another caller's first, if there may be so many and those that failed come back later. So no caller
+        is taken for a hasty one.
+        """
+        before = [chain for chain in self._failed if self._may_go_on(chain[-1], call)]
+        if not before:
+            return None
+        since = min(max(chain[-1].end for chain in before), call.start - _LONGEST_WAIT)
+        first = min((chain for chain in before if chain[-1].end >= since), key=lambda chain: chain[-1].end)
+        due = first[-1].end + max((first[-1].asked or 0.0) * _EARLY, _AT_ONCE)
+        if self._hedges == 1 or call.start >= due:
+            return first
+        callers = sum(chain[-1].end > call.start or chain in before for chain in self.chains)
+        coming = sum(one.start >= due for one in self._calls)
+        return first if callers >= self._hedges or coming < len(before) else None
+
+    def _may_go_on(self, before: Call, call: Call) -> bool:
+        return before.end <= call.start + find_slack(before) and not self._is_superseded(before, call)
+
+    def _is_superseded(self, before: Call, call: Call) -> bool:
+        """Return whether a client left a call as an equal one, open at the same time, had its answer."""
+        return before.client_left and any(
+            one.start <= before.end and before.start <= one.end <= min(call.start, before.end) + _SLACK
+            for one in self._answered
+        )
 
 
 def find_slack(call: Call) -> float:

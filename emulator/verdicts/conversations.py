@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from emulator.core.json import JSON, parse_json
 from emulator.verdicts.calls import Call, CallHistory
 from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule
 
-_ERROR = re.compile(r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable", re.IGNORECASE)
+_ERROR = re.compile(
+    r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable|exception|missing|wrong|illegal"
+    r"|rejected|try again|not (?:be )?parse|not JSON|valid JSON|JSON input|in JSON|after JSON"
+    r"|expect(?:ed|ing)\b|unterminated|unexpected|extra data",  # the words of parsers alone, as `str(error)` has them
+    re.IGNORECASE,
+)
 _SLACK = 0.01  # seconds
-_SHORT = 16  # characters; a shorter text counts only as a message of its own
+_SHORT = 16  # characters; a shorter text counts only as a whole message of the model
+_ROLES = ("assistant", "model")
 _MAX_SCANNED = 64  # beginnings; of more it is faster to look up each part of a prompt
 
 
@@ -24,10 +31,12 @@ def _judge_incomplete(history: CallHistory, expected: Expectations) -> Finding:
     for call in cut:
         left[call.content.text.strip()].append(call)
     finder, whole_texts = _TextFinder(left), _WholeTexts(history)
+    asked = cache(lambda call: {said for said, _ in _list_texts(call.content.body)})
     found = []
     for later in history.calls:
-        for text in finder.find_repeated(later, whole_texts):
-            guilty = [call for call in left[text] if _can_repeat(later, call)]
+        for text, said in finder.find_repeated(later, whole_texts):
+            # what stood in the prompt of the stream itself is no text of the stream, even if the model repeated it
+            guilty = [call for call in left[text] if _can_repeat(later, call) and said not in asked(call)]
             left[text] = [call for call in left[text] if call not in guilty]
             found += [_breach_of_cut(call, later) for call in guilty]
     return found
@@ -68,18 +77,18 @@ class _TextFinder:
         for text in texts:
             self._by_head[text[:_SHORT]].append(text)
 
-    def find_repeated(self, later: Call, whole_texts: _WholeTexts) -> Iterator[str]:
-        """Yield each text that a prompt repeats, other than inside a whole answer that begins alike."""
-        for said in _list_texts(later.content.body):
-            for text in self._find(said):
+    def find_repeated(self, later: Call, whole_texts: _WholeTexts) -> Iterator[tuple[str, str]]:
+        """Yield each text that a prompt repeats, with its place, other than inside a whole answer that begins alike."""
+        for said, is_answer in _list_texts(later.content.body):
+            for text in self._find(said, is_answer=is_answer):
                 rest = said
                 for whole in whole_texts.find(text, later.start):
                     rest = rest.replace(whole, "")
                 if rest.strip() == text or (len(text) >= _SHORT and text in rest):
-                    yield text
+                    yield text, said
 
-    def _find(self, said: str) -> list[str]:
-        found = self._by_head.get(said.strip(), ()) if len(said.strip()) < _SHORT else ()
+    def _find(self, said: str, *, is_answer: bool) -> list[str]:
+        found = self._by_head.get(said.strip(), ()) if is_answer and len(said.strip()) < _SHORT else ()
         if len(self._by_head) <= _MAX_SCANNED:
             heads = [head for head in self._by_head if head in said]
         else:
@@ -90,16 +99,16 @@ class _TextFinder:
         ]
 
 
-def _list_texts(node: JSON) -> Iterator[str]:
-    """Yield every string of a request body."""
+def _list_texts(node: JSON, *, is_answer: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield every string of a request body, and whether it stands in a message of the model."""
     if isinstance(node, str):
-        yield node
+        yield node, is_answer
     elif isinstance(node, list):
         for item in node:
-            yield from _list_texts(item)
+            yield from _list_texts(item, is_answer=is_answer)
     elif isinstance(node, dict):
         for item in node.values():
-            yield from _list_texts(item)
+            yield from _list_texts(item, is_answer=is_answer or node.get("role") in _ROLES)
 
 
 def _judge_arguments(history: CallHistory, expected: Expectations) -> Finding:
@@ -157,7 +166,9 @@ def _as_list(value: JSON) -> list[JSON]:
 
 
 def _is_error(result: JSON) -> bool:
-    return any(_ERROR.search(text) for text in _list_texts(result)) or (isinstance(result, dict) and "error" in result)
+    return any(_ERROR.search(text) for text, _ in _list_texts(result)) or (
+        isinstance(result, dict) and "error" in result
+    )
 
 
 INCOMPLETE_STREAM_FAILED = VerdictRule("incomplete_stream_failed", _judge_incomplete)

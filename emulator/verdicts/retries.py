@@ -6,6 +6,7 @@ from emulator.verdicts.calls import Call, CallHistory, Retry
 from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule
 
 _HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
+_UNAUTHORIZED = frozenset({401, 403})
 _HOPELESS_KINDS = frozenset({"content_filter", "context_length"})
 _PASSING_KINDS = frozenset({"internal", "not_ready", "overloaded", "rate_limited", "timeout"})  # under any status
 _KEYS = ("idempotency-key", "x-idempotency-key")
@@ -47,8 +48,14 @@ def _judge_useless(history: CallHistory, expected: Expectations) -> Finding:
             {"status": retry.before.status},
         )
         for retry in history.retries
-        if is_hopeless(retry.before)
+        if is_hopeless(retry.before) and not _has_other_key(retry)
     ]
+
+
+def _has_other_key(retry: Retry) -> bool:
+    """Return whether a client whose credential was refused comes back with another."""
+    is_refused = retry.before.status in _UNAUTHORIZED and retry.before.error not in _HOPELESS_KINDS
+    return is_refused and retry.before.content.credentials != retry.call.content.credentials
 
 
 def _describe(call: Call) -> str:
@@ -80,7 +87,11 @@ def _judge_delivery(history: CallHistory, expected: Expectations) -> Finding:
 
 
 def _judge_keys(history: CallHistory, expected: Expectations) -> Finding:
-    retries = [(retry, _find_key(retry.before), _find_key(retry.call)) for retry in history.retries]
+    retries = [
+        (retry, _find_key(retry.before), _find_key(retry.call))
+        for retry in history.retries
+        if retry.before.content.is_kept and retry.call.content.is_kept
+    ]
     keyed = [row for row in retries if row[1] or row[2]]
     if not keyed:
         return Unjudged("no call with an idempotency key was tried again")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import ceil, comb, exp, log
+from math import ceil, comb, exp, inf, log
 
 from emulator.verdicts.calls import Call, CallHistory, Retry
 from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule, show
@@ -24,35 +23,8 @@ _OWN = 0.1  # part of a wait that a busy client may add itself to the one before
 _NOT_AGAIN = "no call was tried again"
 
 
-def find_asked(call: Call) -> float | None:
-    """Return the seconds that a response asks its client to wait; ``None`` if it names none."""
-    headers = call.content.received
-    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
-        milliseconds = _parse_number(headers.get(name, ""))
-        if milliseconds is not None:
-            return milliseconds / 1000
-    value = headers.get("retry-after", "")
-    seconds = _parse_number(value)
-    return seconds if seconds is not None or not value else _parse_date(value, headers)
-
-
-def _parse_number(text: str) -> float | None:
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return None
-
-
-def _parse_date(text: str, headers: Mapping[str, str]) -> float | None:
-    """Return the seconds from a response's ``Date`` to the date in its ``Retry-After``."""
-    try:
-        return max(0.0, (parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))).total_seconds())
-    except (TypeError, ValueError):
-        return None
-
-
 def _judge_retry_after(history: CallHistory, expected: Expectations) -> Finding:
-    delays = [(retry, asked) for retry in history.retries if (asked := find_asked(retry.before)) is not None]
+    delays = [(retry, asked) for retry in history.retries if (asked := retry.before.asked) is not None]
     if not delays:
         return Unjudged("no call was tried again after a response with Retry-After")
     return [
@@ -72,7 +44,7 @@ def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
     pairs = [pair for chain in history.chains for pair in _pair_waits(chain)]
     if not pairs:
         twice = any(len(chain) > 2 for chain in history.chains)
-        dictated = "Retry-After dictated each wait"
+        dictated = "Retry-After dictated each wait, or is no longer kept"
         return Unjudged(dictated if twice else "no call was tried again twice" if any(history.retries) else _NOT_AGAIN)
     found: dict[Call, Breach] = {}  # one for each call
     for first, second, steps in pairs:
@@ -99,7 +71,7 @@ def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry, int]]:
     """Yield waits that no response dictated: adjacent ones, and the first and each later one, with their distance."""
     run: list[Retry] = []
     for before, call in pairwise(chain):
-        if find_asked(before) is not None:
+        if before.asked is not None or not before.content.is_kept:
             run = []
             continue
         run.append(Retry(before, call))
@@ -144,12 +116,14 @@ def _find_width(callers: int, at_once: int, wait: float) -> float:
 def _group(retries: Sequence[Retry]) -> Iterator[list[Retry]]:
     """Yield the retries whose calls failed together."""
     group: list[Retry] = []
+    back = inf  # when the first of the group came back
     for retry in retries:
         if group and retry.before.end - group[0].before.end > max(_TOGETHER, _CLOSE * group[0].waited):
             yield group
-            group = []
-        if not any(retry.before is one.call for one in group):  # the next attempt of the same caller
+            group, back = [], inf
+        if retry.before.start <= back:  # else it is of a call that was made once another came back, such as its next
             group.append(retry)
+            back = min(back, retry.call.start)
     yield group
 
 

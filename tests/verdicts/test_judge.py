@@ -33,25 +33,36 @@ def call(
     delivered: int = 0,
     bytes_out: int = 0,
     connection: int = 0,
+    left_at_once: bool = False,
     cost: float = 0.0,
+    credentials: Sequence[str] = (),
+    is_kept: bool = True,
 ) -> Call:
+    received = {"retry-after": retry_after} if retry_after else {}
     content = CallContent(
-        sent or {}, {"retry-after": retry_after} if retry_after else {}, body=body, text=text, tool_calls=tool_calls
+        sent or {}, received, body=body, text=text, tool_calls=tool_calls, credentials=credentials, is_kept=is_kept
     )
     return Call(
         id=f"{key}@{start}", number=int(start * 10) + 1, key=key, start=start, end=start + took, status=status,
         error=error, stream=stream, whole=whole, client_left=client_left, has_ended=has_ended, faults=faults,
-        delivered=delivered, bytes_out=bytes_out, connection=connection, cost=cost, read=lambda: content,
+        delivered=delivered, bytes_out=bytes_out, connection=connection, left_at_once=left_at_once, cost=cost,
+        read=lambda: content,
     )  # fmt: skip
 
 
-def refused(start: float, key: str = "q", status: int = 503, **more: str) -> Call:
+def refused(start: float, key: str = "q", status: int = 503, **more: JSON) -> Call:
     return call(start, 0.0, status, key=key, **more)  # type: ignore[arg-type]
 
 
 def cut(start: float = 0.0, key: str = "q", **more: JSON) -> Call:
     given = {"stream": True, "whole": False, "bytes_out": 90, "delivered": 7, "text": CUT, **more}
     return call(start, 0.5, key=key, **given)  # type: ignore[arg-type]
+
+
+def left(start: float = 0.0, took: float = 0.1, **more: JSON) -> Call:
+    """Return a stream whose client closed it."""
+    given = {"stream": True, "whole": False, "client_left": True, "delivered": 3, "bytes_out": 90, **more}
+    return call(start, took, **given)  # type: ignore[arg-type]
 
 
 def after(*waits: float) -> list[Call]:
@@ -61,7 +72,7 @@ def after(*waits: float) -> list[Call]:
 
 def decide(calls: Sequence[Call], expected: Expectations = ROBUST, *, follows_clock: bool = True) -> Judgement:
     ordered = sorted(calls, key=lambda one: one.start)
-    return judge(build_history(ordered, follows_clock=follows_clock), expected)
+    return judge(build_history(ordered, follows_clock=follows_clock, hedges=expected.hedges), expected)
 
 
 def kept(verdict: Judgement, rule: str) -> bool | None:
@@ -91,6 +102,8 @@ GONE = "no_retry_after_delivery"
 TEXT = "incomplete_stream_failed"
 KEYS = "one_idempotency_key"
 POOL = Expectations(concurrency=2)
+TWINS = Expectations(hedges=3)
+ECHO = chat({"role": "user", "content": f"{CUT} and ends in the sea"})
 REUSE = Expectations(reuses_connections=True)
 SPENDING = Expectations(budget=Budget(output_tokens=10))
 
@@ -122,6 +135,8 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ),
         ("jitter", [refused(0, k) for k in "ab"] + [call(1, key=k) for k in "ab"], ROBUST, None),
         ("jitter", [refused(n, k) for n, k in enumerate("abc")] + [call(9, key=k) for k in "abc"], ROBUST, None),
+        # one caller after another, each at once as it is told
+        ("jitter", [one for n, k in enumerate("abc") for one in (refused(n / 9, k), call(n / 9, key=k))], ROBUST, None),
         ("jitter", [*TRIO, *after(0.475, 0.480, 0.484)], ROBUST, True),  # openai's clients draw from 0.375 to 0.5
         ("jitter", [*TRIO, *after(0.475, 0.476, 0.477)], ROBUST, False),
         ("jitter", [*TRIO, *after(0.002, 0.006, 0.011)], ROBUST, False),  # at once
@@ -131,6 +146,7 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("jitter", [*SIX, *after(2, 3.1, 3.11, 3.12, 3.13, 3.14)], ROBUST, False),  # but one
         ("jitter", [refused(n / 5, k) for n, k in enumerate("abc")] + [*after(9, 9.2, 9.4)], ROBUST, False),
         ("jitter", [refused(n / 5, k) for n, k in enumerate("abc")] + [*after(1, 1.2, 1.4)], ROBUST, None),
+        ("backs_off", [refused(0, is_kept=False), refused(5), call(10)], ROBUST, None),
         ("attempts", [refused(2.0**n) for n in range(6)], ROBUST, False),
         ("attempts", [refused(2.0**n) for n in range(5)], ROBUST, True),
         ("attempts", [refused(2.0**n) for n in range(4)], Expectations(attempts=3), False),
@@ -144,6 +160,23 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("no_useless_retry", [refused(0, status=400), call(1, key="mended")], ROBUST, True),
         ("no_useless_retry", [call(0, status=404, error="not_ready"), call(1)], ROBUST, None),
         ("no_useless_retry", [refused(0, status=429), call(1)], ROBUST, None),
+        ("no_useless_retry", [refused(0, status=401, credentials="a"), call(1, credentials="b")], ROBUST, True),
+        ("no_useless_retry", [refused(0, status=401, credentials="a"), call(1, credentials="a")], ROBUST, False),
+        ("no_useless_retry", [refused(0, status=400, credentials="a"), call(1, credentials="b")], ROBUST, False),
+        # a client reads the beginning of streams and closes them: it has what it wants
+        *[(rule, [left(n / 2, left_at_once=True) for n in range(8)], ROBUST, True) for rule in ("attempts", GONE)],
+        ("backs_off", [left(n / 2, left_at_once=True) for n in range(8)], ROBUST, None),
+        (GONE, [left(left_at_once=True, faults=["hang"]), call(1)], ROBUST, False),
+        (GONE, [left(), call(1)], ROBUST, False),  # after a time, such as its timeout
+        # a hedge that is closed when its twin has its answer has not failed
+        (GONE, [call(0, 0.5), left(0.2, 0.3), call(1)], TWINS, True),
+        (GONE, [call(0, 0.1), left(0.2, 0.3), call(1)], TWINS, False),
+        # equal callers side by side, each of which waits as told
+        (TOLD, [refused(0, retry_after="1"), refused(0.5, retry_after="1"), call(1.1), call(1.6)], TWINS, True),
+        (TOLD, [refused(0, retry_after="1"), refused(0.5, retry_after="1"), call(0.6), call(0.7)], TWINS, False),
+        (TOLD, [refused(0, retry_after="1"), call(0.2)], TWINS, False),
+        ("attempts", [refused(n / 10) for n in range(3)] + [refused(1 + n / 10) for n in range(3)], TWINS, True),
+        ("attempts", [refused(n / 10) for n in range(18)], TWINS, False),
         (GONE, [cut(), call(1)], ROBUST, False),
         (GONE, [cut(), call(1)], Expectations(retries_after_delivery=True), None),
         (GONE, [cut()], ROBUST, True),
@@ -178,14 +211,35 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         (TEXT, [cut(), call(1, text=f"{CUT} and ends in the sea."), call(2, key="b", body=SAID_WHOLE)], ROBUST, True),
         (TEXT, [cut(client_left=True), call(1, key="b", body=SAID)], ROBUST, None),
         (TEXT, [call(0, stream=True, text=CUT), call(1, key="b", body=SAID)], ROBUST, None),
+        (TEXT, [cut(text="Yes"), call(1, key="b", body=chat({"role": "user", "content": "Yes"}))], ROBUST, True),
+        (TEXT, [cut(text="Yes"), call(1, key="b", body=chat({"role": "assistant", "content": "Yes"}))], ROBUST, False),
+        (TEXT, [cut(body=ECHO), call(1, key="b", body=ECHO)], ROBUST, True),  # the model repeats its prompt
+        (TEXT, [cut(body=ECHO), call(1, key="b", body=SAID)], ROBUST, False),
         ("no_bad_arguments", [BAD_CALL, call(1, key="b", body=tool_turn("18 °C"))], ROBUST, False),
         ("no_bad_arguments", [BAD_CALL, call(1, key="b", body=tool_turn("Error: not JSON"))], ROBUST, True),
+        *[
+            ("no_bad_arguments", [BAD_CALL, call(1, key="b", body=tool_turn(error))], ROBUST, True)
+            for error in (
+                "Expecting ',' delimiter: line 1 column 9 (char 8)",
+                "Unterminated string starting at: line 1 column 10 (char 9)",
+                "Extra data: line 1 column 3 (char 2)",
+                "Unterminated string in JSON at position 13",
+                "Unexpected end of JSON input",
+                "Expected ',' or '}' after property value in JSON at position 13",
+                "Please send valid JSON.",
+            )
+        ],
+        *[
+            ("no_bad_arguments", [BAD_CALL, call(1, key="b", body=tool_turn(plain))], ROBUST, False)
+            for plain in ("3 books about tides", "", "[]", '{"temperature": 18}')
+        ],
         ("no_bad_arguments", [BAD_CALL], ROBUST, True),
         ("no_bad_arguments", [call(tool_calls=[("f", "{}")])], ROBUST, None),
         (KEYS, [call(0, status=503, sent=key_of("a")), call(1, sent=key_of("b"))], ROBUST, False),
         (KEYS, [call(0, status=503, sent=key_of("a")), call(1)], ROBUST, False),
         (KEYS, [call(0, status=503, sent=key_of("a")), call(1, sent=key_of("a"))], ROBUST, True),
         (KEYS, [call(0, status=503), call(1)], ROBUST, None),
+        (KEYS, [call(0, status=503, sent=key_of("a")), call(1, is_kept=False)], ROBUST, None),
         ("concurrency", [call(0, key="a"), call(0, key="b"), call(0.05, key="c")], POOL, False),
         ("concurrency", [call(0, key="a"), call(0, key="b"), call(0.2, key="c")], POOL, True),
         ("concurrency", [call(0, key="a"), call(0, key="b"), call(0.05, key="c")], ROBUST, None),
