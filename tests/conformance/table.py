@@ -8,8 +8,6 @@ installed is not tried, and its rows keep the verdict they had.
 from __future__ import annotations
 
 import ast
-import json
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -18,6 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+
+from tests.node import find_release
 
 FOLDER = Path(__file__).parent
 PAGES = frozenset({FOLDER / "test_table.py", FOLDER / "test_resources.py"})
@@ -140,14 +140,7 @@ def _name_package(client: str) -> str:
     try:
         return f"{client} {version(client)}"
     except PackageNotFoundError:
-        return " ".join([client, *_find_node_version(client.removesuffix(" (Node)"))][:2])
-
-
-def _find_node_version(package: str) -> Iterator[str]:
-    for folder in os.environ.get("NODE_PATH", "").split(os.pathsep):
-        said = Path(folder, package, "package.json")
-        if said.is_file():
-            yield json.loads(said.read_text(encoding="utf-8"))["version"]
+        return f"{client} {find_release(client.removesuffix(' (Node)'))}".rstrip()
 
 
 def render(rows: list[Row], known: Mapping[tuple[Key, str], str]) -> str:

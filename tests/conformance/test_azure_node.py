@@ -6,18 +6,16 @@ its ``node_modules``.
 
 import json
 import os
-import shutil
 import subprocess
-from functools import cache
 
 import pytest
 
 from tests.http_client import Running
+from tests.node import NODE, find_reason
 from tests.untyped_json import JSON
 
 pytestmark = pytest.mark.slow
 
-NODE = shutil.which("node")
 CLIENTS = {"test_openai": "openai (Node)", "test_inference": "@azure-rest/ai-inference (Node)"}
 PACKAGES = ("openai", "@azure-rest/ai-inference", "@azure/core-auth", "@azure/core-sse")
 OPENAI = """
@@ -36,19 +34,9 @@ const messages = [{ role: 'user', content: 'Hello' }];
 """
 
 
-@cache
-def find_reason() -> str:
-    """Why nothing can be tried here; empty: it can."""
-    if NODE is None:
-        return "node is not installed"
-    wanted = json.dumps(PACKAGES)
-    missing = run(f"return {wanted}.filter((name) => {{ try {{ require.resolve(name) }} catch {{ return true }} }})")
-    return f"not installed where NODE_PATH says: {', '.join(missing)}" if missing else ""
-
-
 @pytest.fixture(autouse=True)
 def _installed() -> None:
-    if reason := find_reason():
+    if reason := find_reason(*PACKAGES):
         pytest.skip(reason)
 
 

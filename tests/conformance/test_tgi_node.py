@@ -4,20 +4,19 @@ It is tried where ``node`` is installed and finds the package, on ``NODE_PATH`` 
 """
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.http_client import Running
+from tests.node import NODE, find_reason
 from tests.untyped_json import JSON
 
 pytestmark = pytest.mark.slow
 
 CLIENT = "@huggingface/inference"
 
-NODE = shutil.which("node")
 PROMPT = "Tell me about the harbour"
 HELLO = [{"role": "user", "content": "Hello"}]
 PROGRAM = """
@@ -46,10 +45,8 @@ def run_node(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([NODE, "-e", *arguments], capture_output=True, text=True, check=False, timeout=60, cwd=folder)
 
 
-if NODE is None:
-    pytest.skip("node is not installed", allow_module_level=True)
-elif run_node('require("@huggingface/inference")').returncode:
-    pytest.skip("node does not find @huggingface/inference", allow_module_level=True)
+if REASON := find_reason(CLIENT):
+    pytest.skip(REASON, allow_module_level=True)
 
 
 @pytest.fixture(params=["tgi port", "tgi front"])

@@ -246,11 +246,11 @@ async function* follow(chunks, read = readPiece) {
 
 const withTools = (tools) => (tools.length ? { tools } : {});
 
-function makeOpenAI(url, key) {
+const makeOpenAI = (place, model, streamed) => (url, key) => {
   const { OpenAI, APIError } = require("openai");
-  const client = new OpenAI({ baseURL: `${url}/openai/v1/`, apiKey: key, maxRetries: 0 });
+  const client = new OpenAI({ baseURL: url + place, apiKey: key, maxRetries: 0 });
   const create = async (messages, timeout, more) => {
-    const body = { model: "gpt-4o", messages, max_tokens: TOKENS, ...more };
+    const body = { model, messages, max_tokens: TOKENS, ...more };
     try {
       return await client.chat.completions.create(body, { timeout: timeout * 1000 });
     } catch (error) {
@@ -261,11 +261,11 @@ function makeOpenAI(url, key) {
   return {
     ask: async (messages, tools, timeout) => readAnswer(await create(messages, timeout, withTools(tools))),
     stream: async (messages, timeout) => {
-      const stream = await create(messages, timeout, { stream: true, stream_options: { include_usage: true } });
+      const stream = await create(messages, timeout, { stream: true, ...streamed });
       return { pieces: follow(stream[Symbol.asyncIterator]()), close: () => stream.controller.abort() };
     },
   };
-}
+};
 
 function makeAzureInference(url, key) {
   const { default: create, isUnexpected } = require("@azure-rest/ai-inference");
@@ -366,7 +366,8 @@ function makeHuggingFace(url, key) {
 }
 
 const SDKS = {
-  "openai (Node)": makeOpenAI,
+  "openai (Node)": makeOpenAI("/openai/v1/", "gpt-4o", { stream_options: { include_usage: true } }),
+  "openai (Node) on Databricks": makeOpenAI("/serving-endpoints", "databricks-meta-llama-3-3-70b-instruct", {}),
   "@azure-rest/ai-inference": makeAzureInference,
   "@huggingface/inference": makeHuggingFace,
 };

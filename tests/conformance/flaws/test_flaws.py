@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,12 +16,13 @@ from emulator.control.models import Verdict
 from tests.conformance.flaws.application import PROGRAMS
 from tests.conformance.flaws.sdks import SDKS
 from tests.conformance.flaws.stages import ALSO, BUDGET, RULES, STAGES, write_stage
+from tests.node import NODE, find_reason
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]  # waits of seconds, some thousand calls of each client
 
-NODE = shutil.which("node")
 NODE_SDKS: Mapping[str, tuple[str, Sequence[str]]] = {
     "openai (Node)": ("azure", ("openai",)),
+    "openai (Node) on Databricks": ("databricks", ("openai",)),
     "@azure-rest/ai-inference": ("azure", ("@azure-rest/ai-inference", "@azure/core-auth", "@azure/core-sse")),
     "@huggingface/inference": ("tgi", ("@huggingface/inference",)),
 }
@@ -44,12 +44,9 @@ def find_command(sdk: str) -> Sequence[str]:
             if find_spec(module.partition(".")[0]) is None:
                 pytest.skip(f"{module} is not installed")
         return [sys.executable, "-m", "tests.conformance.flaws.play", sdk]
-    if NODE is None:
-        pytest.skip("node is not installed")
-    wanted = "".join(f"require.resolve({name!r});" for name in NODE_SDKS[sdk][1])
-    if subprocess.run([NODE, "-e", wanted], capture_output=True, cwd=FOLDER, check=False).returncode:
-        pytest.skip(f"node does not find {sdk}")
-    return [NODE, str(FOLDER / "play.js"), sdk]
+    if reason := find_reason(*NODE_SDKS[sdk][1]):
+        pytest.skip(reason)
+    return [NODE or "", str(FOLDER / "play.js"), sdk]
 
 
 def play(server: EmulatorClient, sdk: str, command: Sequence[str], cells: Sequence[Cell]) -> Mapping[Cell, Verdict]:

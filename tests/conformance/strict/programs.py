@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tests.conformance.strict.cases import write_plan
+from tests.node import find_reason as find_node_reason
 from tests.untyped_json import JSON
 
 _FOLDER = Path(__file__).parent
@@ -64,11 +65,7 @@ def _find_python() -> str:
 
 
 def _find_node() -> str:
-    if shutil.which("node") is None:
-        return "node is not installed"
-    wanted = "['openai', '@anthropic-ai/sdk', 'typescript'].forEach((name) => require.resolve(name))"
-    found = subprocess.run(["node", "-e", wanted], capture_output=True, check=False, timeout=60)
-    return "not installed where NODE_PATH says: openai, @anthropic-ai/sdk, typescript" if found.returncode else ""
+    return find_node_reason("openai", "@anthropic-ai/sdk", "typescript")
 
 
 def _find_java() -> str:

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from emulator import start
-from emulator.client import EmulatorClient
 from tests.tools.sdks import page
 from tests.tools.sdks.clients import SDKS, Sdk
 from tests.tools.sdks.plays import PLAYS
@@ -28,8 +27,9 @@ if unknown := [name for name in options.clients if name not in SDKS]:
     parser.error(f"there is no client {', '.join(unknown)}; there are {', '.join(SDKS)}")
 
 
-def judge_one(server: EmulatorClient, sdk: Sdk) -> JSON:
-    found = judge(server, sdk, options.scenario or (), options.seconds)
+def judge_one(sdk: Sdk) -> JSON:
+    with start() as server:  # its own: a client that retries without a wait would keep the others from theirs
+        found = judge(server, sdk, options.scenario or (), options.seconds)
     print(f"{sdk.name} {sdk.release}", flush=True)
     for name, outcome in found.items():
         print(f"  {name}: {outcome['calls']} calls")
@@ -41,8 +41,8 @@ def judge_one(server: EmulatorClient, sdk: Sdk) -> JSON:
 
 
 chosen = [sdk for name, sdk in SDKS.items() if sdk.release and name in (options.clients or SDKS)]
-with start() as server, ThreadPoolExecutor(options.jobs) as pool:
-    judged = dict(zip([sdk.name for sdk in chosen], pool.map(lambda sdk: judge_one(server, sdk), chosen), strict=True))
+with ThreadPoolExecutor(options.jobs) as pool:
+    judged = dict(zip([sdk.name for sdk in chosen], pool.map(judge_one, chosen), strict=True))
 if options.scenario and not options.write:
     sys.exit()
 data = page.read_data()

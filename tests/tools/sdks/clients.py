@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
+from tests.node import NODE, find_reason, find_release
 from tests.untyped_json import JSON
 
 LLAMA, CLAUDE = "databricks-meta-llama-3-3-70b-instruct", "databricks-claude-sonnet-4-5"
@@ -23,7 +26,7 @@ OPENAI_PLACES = {
 class Client:
     """A client at a base URL; ``make`` fills in the rest."""
 
-    vendors: tuple[str, ...] = ("databricks",)  # the first one takes scenarios that are about no vendor
+    vendors: tuple[str, ...] = ("databricks",)
     streams = True
 
     def __init__(self, vendor: str, url: str, key: str, model: str | None) -> None:
@@ -210,43 +213,63 @@ class CohereClient(Client):
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
-    """A client by its name in the table, with the package whose release counts; ``make``: absent for Node."""
+    """A client by its name in the table, with the package whose release counts.
+
+    Fields:
+        vendors: what it can call; the first one takes scenarios that are about no vendor.
+        is_node: it is a client for Node, in ``node/program.cjs``.
+    """
 
     name: str
     package: str
-    make: Callable[[str, str, str, str | None], Client]
     vendors: tuple[str, ...]
     streams: bool = True
+    is_node: bool = False
 
     @property
     def release(self) -> str:
         """Return the installed release; empty: it is not installed."""
+        if self.is_node:
+            return "" if find_reason(self.package) else find_release(self.package)
         try:
             return version(self.package)
         except PackageNotFoundError:
             return ""
 
+    @property
+    def command(self) -> Sequence[str]:
+        """Return the command of its process."""
+        if self.is_node:
+            return [NODE or "", str(Path(__file__).parent / "node" / "program.cjs"), self.name]
+        return [sys.executable, "-m", "tests.tools.sdks.program", self.name]
 
-def _list(clients: Mapping[tuple[str, str], type[Client]]) -> dict[str, Sdk]:
-    return {
-        name: Sdk(name, package, client, client.vendors, client.streams) for (name, package), client in clients.items()
-    }
 
-
-SDKS = _list(
-    {
-        ("openai", "openai"): OpenAIClient,
-        ("AzureOpenAI", "openai"): AzureOpenAIClient,
-        ("azure-ai-inference", "azure-ai-inference"): InferenceClient,
-        ("databricks-sdk", "databricks-sdk"): WorkspaceClient,
-        ("databricks-openai", "databricks-openai"): DatabricksOpenAIClient,
-        ("huggingface-hub", "huggingface-hub"): HuggingFaceClient,
-        ("anthropic", "anthropic"): AnthropicClient,
-        ("langchain-openai", "langchain-openai"): LangChainClient,
-        ("litellm", "litellm"): LiteLLMClient,
-        ("cohere", "cohere"): CohereClient,
-    }
-)
+CLIENTS: Mapping[str, type[Client]] = {
+    "openai": OpenAIClient,
+    "AzureOpenAI": AzureOpenAIClient,
+    "azure-ai-inference": InferenceClient,
+    "databricks-sdk": WorkspaceClient,
+    "databricks-openai": DatabricksOpenAIClient,
+    "huggingface-hub": HuggingFaceClient,
+    "anthropic": AnthropicClient,
+    "langchain-openai": LangChainClient,
+    "litellm": LiteLLMClient,
+    "cohere": CohereClient,
+}
+_PACKAGES = {"AzureOpenAI": "openai"}
+_NODE = {
+    "openai (Node)": ("openai", OpenAIClient.vendors),
+    "AzureOpenAI (Node)": ("openai", AzureOpenAIClient.vendors),
+    "@azure-rest/ai-inference": ("@azure-rest/ai-inference", InferenceClient.vendors),
+    "@huggingface/inference": ("@huggingface/inference", HuggingFaceClient.vendors),
+    "@anthropic-ai/sdk": ("@anthropic-ai/sdk", AnthropicClient.vendors),
+    "@langchain/openai": ("@langchain/openai", LangChainClient.vendors),
+    "ai": ("ai", OpenAIClient.vendors),
+}
+SDKS: Mapping[str, Sdk] = {
+    **{name: Sdk(name, _PACKAGES.get(name, name), client.vendors, client.streams) for name, client in CLIENTS.items()},
+    **{name: Sdk(name, package, vendors, is_node=True) for name, (package, vendors) in _NODE.items()},
+}
 ENVIRONMENT = {  # neither prices nor tokenizers are asked of the network
     "litellm": {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "HF_HUB_OFFLINE": "1"},
 }

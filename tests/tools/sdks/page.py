@@ -60,6 +60,14 @@ def _write_rules(data: Mapping[str, JSON]) -> str:
 
 
 def _write_scenarios(data: Mapping[str, JSON]) -> str:
+    """Return a table for Python and one for Node."""
+    return "\n".join(
+        _write_outcomes({name: row for name, row in data.items() if SDKS[name].is_node == is_node})
+        for is_node in (False, True)
+    )
+
+
+def _write_outcomes(data: Mapping[str, JSON]) -> str:
     rows = []
     for name in PLAYS:
         folder = "../scenarios" if (SHIPPED / f"{name}.yaml").is_file() else "sdks"

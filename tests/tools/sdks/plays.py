@@ -62,6 +62,7 @@ PLAYS = {
     "always-throttled": Play((_TOGETHER,)),
     "cut-answer": Play((Step("ask"),)),
     "cut-stream": Play((_STREAM,)),
+    "left-stream": Play((Step("leave", "Tell me of the sea."),)),
     "long-wait": Play((Step("ask"),)),
     "never-answers": Play((Step("ask"),)),
     "refused-for-good": Play(

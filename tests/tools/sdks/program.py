@@ -6,34 +6,23 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import islice
 
-from tests.tools.sdks.clients import SDKS, Client, Messages, Sdk
-from tests.tools.sdks.plays import PLAYS, Step
+from tests.tools.sdks.clients import CLIENTS, Client, Messages
+from tests.tools.sdks.plays import Step
 from tests.untyped_json import JSON
 
-WARM = "default"  # the scenario that is played first, alone
-FIRST = (  # what begins with the scenario's time, then what takes long
-    "burst-outage",
-    "ovms-graph-not-loaded",
-    "never-answers",
-    "long-wait",
-    "always-overloaded",
-    "always-throttled",
-    "stalled-stream",
-    "token-quota",
-)
-BETWEEN = 1.5  # seconds; many that begin at once would keep each other from their waits
 Made = dict[str, Client]  # by key; callers share one
 
 
-def make(sdk: Sdk, scenario: str, vendor: str, url: str, model: str | None) -> Made:
+def make(sdk: type[Client], one: JSON) -> Made:
     """Return the clients of a scenario."""
-    return {step.key: sdk.make(vendor, url, step.key, model) for step in PLAYS[scenario].steps}
+    return {step["key"]: sdk(one["vendor"], one["url"], step["key"], one["given"]) for step in one["steps"]}
 
 
-def play(sdk: Sdk, scenario: str, clients: Made) -> list[str]:
+def play(steps: Sequence[Step], clients: Made) -> list[str]:
     """Play a scenario; return the errors that the client raised."""
     raised: list[str] = []
 
@@ -44,9 +33,7 @@ def play(sdk: Sdk, scenario: str, clients: Made) -> list[str]:
         except Exception as error:  # whatever a client raises
             raised.append(f"{type(error).__name__}: {str(error)[:200]}")
 
-    for step in PLAYS[scenario].steps:
-        if step.do != "ask" and not sdk.streams:
-            continue
+    for step in steps:
         with ThreadPoolExecutor(step.callers) as pool:
             list(pool.map(call, [step] * step.callers, range(step.callers)))
     return raised
@@ -73,21 +60,24 @@ _STEPS = {"ask": ask, "stream": stream, "leave": leave}
 def main() -> None:
     """Play the scenarios of standard input, after a word one by one; print a line for each that has ended.
 
-    First come all clients, so that their making and imports take no time of a call.
+    First come all clients, so that their making and imports take no time of a call; then the scenario ``warm``, alone.
+    Between two that begin, ``between`` seconds pass.
     """
-    sdk = SDKS[sys.argv[1]]
+    sdk = CLIENTS[sys.argv[1]]
     todo: JSON = json.loads(sys.stdin.readline())
-    made = {one["scenario"]: make(sdk, **one) for one in todo}
-    if WARM in made:
-        play(sdk, WARM, made[WARM])
-        made[WARM] = make(sdk, **next(one for one in todo if one["scenario"] == WARM))
+    scenarios = {one["scenario"]: one for one in todo["scenarios"]}
+    steps = {name: [Step(**step) for step in one["steps"]] for name, one in scenarios.items()}
+    made = {name: make(sdk, one) for name, one in scenarios.items()}
+    if (warm := todo["warm"]) in made:
+        play(steps[warm], made[warm])
+        made[warm] = make(sdk, scenarios[warm])
     print("ready", flush=True)
     sys.stdin.readline()
     with ThreadPoolExecutor(max(1, len(made))) as pool:
         runs = {}
-        for name in sorted(made, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
-            runs[pool.submit(play, sdk, name, made[name])] = name
-            time.sleep(BETWEEN)
+        for name, clients in made.items():
+            runs[pool.submit(play, steps[name], clients)] = name
+            time.sleep(todo["between"])
         for run in as_completed(runs):
             print(json.dumps({"scenario": runs[run], "errors": run.result()}), flush=True)
     os._exit(0)  # without the threads that a client leaves

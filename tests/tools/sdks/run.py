@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -14,19 +14,31 @@ import yaml
 from emulator.client import EmulatorClient
 from emulator.core.json import Object
 from emulator.sweep.swept_tests import renumber
-from tests.tools.sdks.clients import ENVIRONMENT, Sdk
+from tests.tools.sdks.clients import ENVIRONMENT, OPENAI_PLACES, Sdk
 from tests.tools.sdks.plays import PLAYS, ROOT, find_file
 from tests.untyped_json import JSON
 
 PATIENCE = 120.0  # real seconds for all scenarios of a client, most of which run at once
+_WARM = "default"  # the scenario that is played first, alone
+_FIRST = (  # what begins with the scenario's time, then what takes long
+    "burst-outage",
+    "ovms-graph-not-loaded",
+    "never-answers",
+    "long-wait",
+    "always-overloaded",
+    "always-throttled",
+    "stalled-stream",
+    "token-quota",
+)
+_BETWEEN = 1.5  # seconds; many that begin at once would keep each other from their waits
 _FOREIGN = ("OPENAI", "AZURE", "DATABRICKS", "HF_", "ANTHROPIC", "LITELLM", "CO_", "EMULATOR")  # settings of clients
 _MODELS = {("databricks", "context-too-long"): "small-context"}
 _INHERITED = {name: text for name, text in os.environ.items() if not name.startswith(_FOREIGN)}
 
 
 def list_scenarios(sdk: Sdk, only: Sequence[str] = ()) -> dict[str, str]:
-    """Return the scenarios that a client can meet, each with the vendor that it calls."""
-    vendors = {name: play.vendor or sdk.vendors[0] for name, play in PLAYS.items()}
+    """Return the scenarios that a client can meet, in the order in which they begin, with the vendor that it calls."""
+    vendors = {name: PLAYS[name].vendor or sdk.vendors[0] for name in [*_FIRST, *sorted({*PLAYS} - {*_FIRST})]}
     return {name: vendor for name, vendor in vendors.items() if vendor in sdk.vendors and (not only or name in only)}
 
 
@@ -34,11 +46,9 @@ def judge(server: EmulatorClient, sdk: Sdk, only: Sequence[str] = (), patience: 
     """Return the outcome of each scenario: of each rule, the breaches, and the errors that the client raised."""
     vendors = list_scenarios(sdk, only)
     with ExitStack() as sessions:
-        clients = {name: sessions.enter_context(server.session(f"{sdk.name}-{name}")) for name in vendors}
-        todo = [
-            {"scenario": name, "vendor": vendor, "url": clients[name].url(vendor), "model": _MODELS.get((vendor, name))}
-            for name, vendor in vendors.items()
-        ]
+        clients = {name: sessions.enter_context(server.session(f"{_name(sdk)}-{name}")) for name in vendors}
+        scenarios = [_describe(sdk, name, vendor, clients[name].url(vendor)) for name, vendor in vendors.items()]
+        todo = {"warm": _WARM, "between": _BETWEEN, "scenarios": scenarios}
 
         def begin() -> None:
             for name, client in clients.items():
@@ -47,6 +57,19 @@ def judge(server: EmulatorClient, sdk: Sdk, only: Sequence[str] = (), patience: 
 
         with _playing(sdk, json.dumps(todo), begin, patience) as raised:
             return {name: _read(client, raised.get(name)) for name, client in clients.items()}
+
+
+def _name(sdk: Sdk) -> str:
+    """Return the name of a client as a session may have it."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", sdk.name).strip("-")
+
+
+def _describe(sdk: Sdk, name: str, vendor: str, url: str) -> Object:
+    """Return what the process of a client reads of a scenario; ``given``: the model that this scenario needs."""
+    path, usual = OPENAI_PLACES[vendor]
+    steps = [step._asdict() for step in PLAYS[name].steps if sdk.streams or step.do == "ask"]
+    place = {"vendor": vendor, "url": url, "path": path, "usual": usual, "given": _MODELS.get((vendor, name))}
+    return {"scenario": name, **place, "steps": steps}
 
 
 def _read_expected(name: str) -> Object:
@@ -63,7 +86,7 @@ def _playing(sdk: Sdk, todo: str, begin: Callable[[], None], patience: float) ->
     the calls that are still open.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.tools.sdks.program", sdk.name],
+        sdk.command,
         cwd=ROOT,
         env={**_INHERITED, **ENVIRONMENT.get(sdk.name, {})},
         stdin=subprocess.PIPE,
