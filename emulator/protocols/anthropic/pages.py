@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from emulator.core.json import JSON, Object
 from emulator.core.text import parse_integer
-from emulator.protocols.anthropic.request import error_parameter
+from emulator.protocols.anthropic.rules import error_parameter
 
 _DEFAULT_LIMIT, _MAX_LIMIT = 20, 1000
 

@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_text
 from emulator.core.requests import ChatRequest, Message, Sampling, Tool, ToolCall
+from emulator.protocols.anthropic.rules import (
+    error_parameter,
+    validate_breakpoints,
+    validate_calls,
+    validate_content,
+    validate_end,
+    validate_names,
+    validate_results,
+    validate_stops,
+    validate_thinking,
+)
 from emulator.protocols.openai.options import is_plain as is_plain_message
 from emulator.protocols.shapes import ANTHROPIC_SHAPES, Misfit
 
@@ -22,8 +32,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "messages": (list,),
     "max_tokens": (int,),
     "system": (str, list),
-    "temperature": (int, float),
-    "top_p": (int, float),
+    "temperature": (float, int),
+    "top_p": (float, int),
     "top_k": (int,),
     "stop_sequences": (list,),
     "stream": (bool,),
@@ -56,13 +66,13 @@ _SHAPE_NAMES = {
     "boolean": "boolean",
     "object": "dictionary",
 }
+_BOUNDS = {
+    "min": "String should have at least {limit} character",
+    "max": "String should have at most {limit} characters",
+    "pattern": "String should match pattern '{limit}'",
+}
 _MEDIA = ("image", "document")
 _CHOICES: Mapping[str, ToolChoice] = {"auto": "auto", "any": "required", "none": "none", "tool": "required"}
-
-
-def error_parameter(text: str, param: str | None = None) -> EmulatedError:
-    """Return the error of a request with an invalid field (400)."""
-    return EmulatedError(ErrorKind.INVALID_PARAMETER, text, param)
 
 
 def validate_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
@@ -83,9 +93,19 @@ def validate_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
     _validate_number(body, "temperature", 0, 1)
     _validate_number(body, "top_p", 0, 1)
     _validate_number(body, "top_k", 0, None)
-    found = None if is_plain(body) else ANTHROPIC_SHAPES.find_misfit("messages", {"max_tokens": 1, **body})
+    if not is_plain(body):
+        _validate_objects(body)
+
+
+def _validate_objects(body: Mapping[str, JSON]) -> None:
+    """Raise for the first member that does not fit, then for fields that contradict one another."""
+    found = ANTHROPIC_SHAPES.find_misfit("messages", {"max_tokens": 1, **body})
     if found is not None:
         raise error_parameter(_format_misfit(found), str(found.path[0]))
+    validate_stops(_list(body.get("stop_sequences")))
+    validate_names(_list(body.get("tools")))
+    validate_thinking(body)
+    validate_breakpoints(body)
 
 
 def is_plain(body: Mapping[str, JSON]) -> bool:
@@ -108,6 +128,8 @@ def _format_misfit(found: Misfit) -> str:
         return f"{where}: Field required"
     if found.kind == "type":
         return f"{where}: Input should be a valid {_SHAPE_NAMES[found.expected[0]]}"
+    if found.kind in _BOUNDS:
+        return f"{where}: {_BOUNDS[found.kind].format(limit=found.limit)}"
     values = [f"'{value}'" for value in found.expected]
     if found.kind == "enum":
         listed = values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
@@ -173,8 +195,15 @@ def _parse_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
         where = f"messages.{position}"
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
             raise error_parameter(f"{where}.role: Input should be 'user' or 'assistant'", "messages")
+        is_answer = message["role"] == "assistant"
+        is_last = position == len(listed) - 1
+        validate_content(message.get("content"), where, is_final_answer=is_answer and is_last)
         blocks = _list_blocks(message.get("content"), f"{where}.content")
-        _validate_results(blocks, called, where)
+        validate_results(blocks, called, where)
+        if is_answer:
+            validate_calls(blocks, where)
+        if is_answer and is_last:
+            validate_end(blocks)
         messages += _parse_turn(str(message["role"]), blocks, where)
         called = frozenset(str(block.get("id")) for block in blocks if block["type"] == "tool_use")
     return tuple(messages)
@@ -182,7 +211,7 @@ def _parse_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
 
 def _list_blocks(content: JSON, where: str) -> list[Object]:
     if isinstance(content, str):
-        return [{"type": "text", "text": content}]
+        return [{"type": "text", "text": content}] if content else []
     if not isinstance(content, list):
         raise error_parameter(
             f"{where}: Field required" if content is None else f"{where}: Input should be a valid list"
@@ -191,24 +220,6 @@ def _list_blocks(content: JSON, where: str) -> list[Object]:
     if len(blocks) < len(content):
         raise error_parameter(f"{where}.0.type: Field required", "messages")
     return blocks
-
-
-def _validate_results(blocks: Sequence[Mapping[str, JSON]], called: frozenset[str], where: str) -> None:
-    results = [str(block.get("tool_use_id")) for block in blocks if block["type"] == "tool_result"]
-    for name in results:
-        if name not in called:
-            text = (
-                f"{where}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {name}. Each `tool_result`"
-                " block must have a corresponding `tool_use` block in the previous message."
-            )
-            raise error_parameter(text, "messages")
-    missing = [name for name in sorted(called) if name not in results]
-    if missing:
-        text = (
-            f"{where}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}."
-            " Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-        )
-        raise error_parameter(text, "messages")
 
 
 def _parse_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> Iterator[Message]:
@@ -248,6 +259,8 @@ def _parse_text(content: JSON, where: str) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     blocks = _list_blocks(content, where)
+    if where == "system" and any(block.get("text") == "" for block in blocks):
+        raise error_parameter("system: text content blocks must be non-empty", "system")
     return "".join(str(block.get("text", "")) for block in blocks if block["type"] == "text")
 
 

@@ -24,6 +24,7 @@ set itself; a scenario's own deployment takes those of the family that its name 
     roles: accepted message roles; any, if absent.
     api: ``anthropic`` or ``responses``: the only API of the model.
     fixed_sampling: sampling parameters are rejected.
+    one_sampling: ``temperature`` and ``top_p`` together are rejected.
     encodings, max_inputs: of vectors; of one request.
     extras: ``refuse`` or ``refuse_bare``: how passed-through parameters are rejected.
     display: the name in ``/info``.

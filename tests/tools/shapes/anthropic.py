@@ -21,6 +21,17 @@ ADDED: dict[str, dict[str, object]] = {
         "container": "any",
     },
 }
+# Bounds that the SDK's types do not have, by type and field.
+BOUNDS: dict[str, dict[str, dict[str, object]]] = {
+    "MetadataParam": {"user_id": {"max": 256}},  # docs.anthropic.com, "Messages"
+    # anthropics/claude-code issue threads
+    "ToolParam": {"name": {"pattern": "^[a-zA-Z0-9_-]{1,128}$"}},
+    # openclaw/openclaw issue 13134
+    "ToolUseBlockParam": {"id": {"pattern": "^[a-zA-Z0-9_-]+$"}, "name": {"min": 1, "max": 200}},
+    "ToolResultBlockParam": {"tool_use_id": {"pattern": "^[a-zA-Z0-9_-]+$"}},
+}
+# Unions of the SDK with any object, of which the service takes the type alone.
+TYPED = {("ToolParam", "input_schema"): "InputSchemaTyped"}
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", object: "any", Any: "any"}
 
 
@@ -55,6 +66,9 @@ class Table:
             hints = get_type_hints(hint, include_extras=True)
             fields = {key.rstrip("_"): self.build(one) for key, one in hints.items()}
             fields.pop("user_profile_id", None)  # a header
+            fields |= {field: f"#{shape}" for (owner, field), shape in TYPED.items() if owner == name}
+            for field, limits in BOUNDS.get(name, {}).items():
+                fields[field] = {"bound": fields[field], **limits}
             shape: dict[str, object] = {"fields": fields | ADDED.get(name, {})}
             if getattr(hint, "__extra_items__", None) is object or name == "InputSchemaTyped":
                 shape = {"open": True, **shape}

@@ -17,6 +17,7 @@ from emulator.core.vendor import InferenceCall
 from emulator.protocols.anthropic.models import build_list, build_model, error_no_model
 from emulator.protocols.anthropic.request import parse_chat_request, parse_sampling, validate_fields, validate_sampling
 from emulator.protocols.anthropic.response import MessagesCodec, draw_request_id, parse_options
+from emulator.protocols.anthropic.rules import validate_alternatives, validate_output
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import JSON_TYPE, answer_headers, echo_request_id, gateway_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
@@ -41,8 +42,11 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     parsed = _parse_request(request, service)
     body, deployment = parsed.fields, parsed.deployment
     validate_fields(body)
+    validate_output(as_integer(body["max_tokens"]), deployment.max_output, parsed.profile.model)
     if parsed.profile.traits.get("fixed_sampling"):
         validate_sampling(body)
+    if parsed.profile.traits.get("one_sampling"):
+        validate_alternatives(body)
     chat_request = _parse_chat_request(parsed)
     counts = service.count_prompt(chat_request, deployment)
     limit = limit_tokens(as_integer(body["max_tokens"]), None, deployment, counts[0], parsed.settings)

@@ -1,10 +1,12 @@
 """Message batches of Claude (``/anthropic/v1/messages/batches``): jobs that end by the scenario's clock.
 
 The messages are answered when the batch is made, by the rules, limits and faults of all requests; their results appear
-when the batch has ended. Source: docs.anthropic.com, "Message Batches"; the package ``anthropic``,
+when the batch has ended. A cancelled one is ``canceling`` for a tenth of its time and keeps the messages that had been
+answered by then. Source: docs.anthropic.com, "Message Batches"; the package ``anthropic``,
 ``types/messages/message_batch.py``. That Foundry has the routes is unverified.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -14,13 +16,15 @@ from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_
 from emulator.core.rng import draw_alphanumeric
 from emulator.core.vendor import Answers, Change, InnerRequest, Write
 from emulator.protocols.anthropic.pages import list_page
-from emulator.protocols.anthropic.request import error_parameter
+from emulator.protocols.anthropic.rules import error_parameter
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.passthrough.anthropic import answer_json
 from emulator.vendors.azure.profile import AzureService
 
 MAX_REQUESTS = 1000
+_NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
 _LIFETIME = 24 * 3600  # seconds
+_CANCELING = 0.1  # share of the batch's time
 _TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
 
 Documents = Mapping[str, JSON]
@@ -74,17 +78,25 @@ def show_results(request: Request, service: AzureService) -> Response:
 
 
 def cancel(request: Request, service: AzureService) -> Change:
-    """``POST /anthropic/v1/messages/batches/{batch}/cancel``: a batch that has not ended ends with nothing done."""
+    """``POST /anthropic/v1/messages/batches/{batch}/cancel``: a batch that has not ended."""
 
     def make(documents: Documents) -> Write:
         document, now = _find(documents, request), service.clock.now()
-        if now < as_number(document["ends"]) - _TOLERANCE:
-            results = [{**as_object(one), "result": {"type": "canceled"}} for one in as_array(document["results"])]
-            document = {**document, "results": [*results], "ends": now, "cancelled_at": now}
+        if now < as_number(document["ends"]) - _TOLERANCE and "cancelled_at" not in document:
+            document = _cancel(document, now)
         body = answer_json(build_state(document, now, request), request, service)
         return Write(body, as_text(document["message_batch"]), document)
 
     return Change(make)
+
+
+def _cancel(document: Object, now: float) -> Object:
+    start, end = as_number(document["starts"]), as_number(document["ends"])
+    results = [as_object(one) for one in as_array(document["results"])]
+    answered = int(len(results) * (now - start + _TOLERANCE) / (end - start))
+    rest = [{**one, "result": {"type": "canceled"}} for one in results[answered:]]
+    ends = now + (end - start) * _CANCELING
+    return {**document, "results": [*results[:answered], *rest], "ends": ends, "cancelled_at": now}
 
 
 def delete(request: Request, service: AzureService) -> Change:
@@ -111,7 +123,7 @@ def build_state(document: Object, now: float, request: Request) -> Object:
     return {
         "id": name,
         "type": "message_batch",
-        "processing_status": "ended" if ended else "in_progress",
+        "processing_status": "ended" if ended else "in_progress" if cancelled is None else "canceling",
         "request_counts": {"processing": 0 if ended else len(kinds), **counts},
         "ended_at": _format_time(as_number(document["ends"])) if ended else None,
         "created_at": _format_time(start),
@@ -144,9 +156,13 @@ def _parse_requests(request: Request) -> list[Object]:
         body = request.json()
     except ValueError as error:
         raise error_parameter(f"The request body is not valid JSON: {error}") from None
-    listed = body.get("requests") if isinstance(body, dict) else None
+    fields = body if isinstance(body, dict) else {}
+    listed = fields.get("requests")
     if listed is None:
         raise error_parameter("requests: Field required")
+    unknown = next((name for name in fields if name != "requests"), None)
+    if unknown is not None:
+        raise error_parameter(f"{unknown}: Extra inputs are not permitted")
     if not isinstance(listed, list):
         raise error_parameter("requests: Input should be a valid list")
     if not 1 <= len(listed) <= MAX_REQUESTS:
@@ -170,6 +186,8 @@ def _parse_request(one: JSON, where: str) -> Object:
             raise error_parameter(f"{where}.{name}: Field required")
         if not isinstance(one[name], kind):
             raise error_parameter(f"{where}.{name}: Input should be a valid {title}")
+    if not _NAME.fullmatch(as_text(one["custom_id"])):
+        raise error_parameter(f"{where}.custom_id: String should match pattern '^{_NAME.pattern}$'")
     unknown = next((name for name in one if name not in ("custom_id", "params")), None)
     if unknown is not None:
         raise error_parameter(f"{where}.{unknown}: Extra inputs are not permitted")

@@ -18,6 +18,7 @@ from emulator.core.vendor import InferenceCall
 from emulator.protocols.anthropic.models import build_list, build_model, error_no_model
 from emulator.protocols.anthropic.request import parse_chat_request, parse_sampling, validate_fields, validate_sampling
 from emulator.protocols.anthropic.response import MessagesCodec, parse_options
+from emulator.protocols.anthropic.rules import validate_alternatives
 from emulator.vendors.databricks.chat.shapes import count_cached
 from emulator.vendors.databricks.gateway_routes import find_native
 from emulator.vendors.databricks.headers import answer_headers, answer_json
@@ -57,6 +58,8 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
     validate_output_limit(parsed, "max_tokens", max_tokens)
     if parsed.traits.get("fixed_sampling"):
         validate_sampling(body)
+    if parsed.traits.get("one_sampling"):
+        validate_alternatives(body)
     chat_request = _parse_chat_request(parsed)
     counts = count_prompts(parsed, chat_request)
     context = parsed.deployment.context

@@ -49,13 +49,23 @@ async def test_batch_ends_by_clock(start: Start) -> None:
 
 
 async def test_batch_is_cancelled(start: Start) -> None:
-    running = await start()
-    made = (await call(running, "POST", "", {"requests": [ask("a", "Hi")]})).json()
-    ended = (await call(running, "POST", f"/{made['id']}/cancel")).json()
-    assert ended["request_counts"]["canceled"] == 1
-    assert ended["cancel_initiated_at"] == ended["ended_at"]
-    (line,) = (await call(running, "GET", f"/{made['id']}/results")).body.splitlines()
-    assert json.loads(line) == {"custom_id": "a", "result": {"type": "canceled"}}
+    running = await start(SCENARIO)
+    made = (await call(running, "POST", "", {"requests": [ask(name, "Hi") for name in "abcd"]})).json()
+    path = f"/{made['id']}"
+    running.built.runtime.advance(50)
+    stopped = (await call(running, "POST", f"{path}/cancel")).json()
+    assert (stopped["processing_status"], stopped["ended_at"]) == ("canceling", None)
+    assert (stopped["cancel_initiated_at"], stopped["request_counts"]["processing"]) == ("2026-01-01T00:00:50Z", 4)
+    assert (await call(running, "GET", f"{path}/results")).status == 400
+    running.built.runtime.advance(5)
+    assert (await call(running, "POST", f"{path}/cancel")).json() == stopped
+    running.built.runtime.advance(5)
+    ended = (await call(running, "GET", path)).json()
+    assert (ended["processing_status"], ended["ended_at"]) == ("ended", "2026-01-01T00:01:00Z")
+    assert ended["request_counts"] == {"processing": 0, "succeeded": 2, "errored": 0, "canceled": 2, "expired": 0}
+    results: JSON = [json.loads(line) for line in (await call(running, "GET", f"{path}/results")).body.splitlines()]
+    assert [one["result"]["type"] for one in results] == ["succeeded", "succeeded", "canceled", "canceled"]
+    assert results[3] == {"custom_id": "d", "result": {"type": "canceled"}}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +77,14 @@ async def test_batch_is_cancelled(start: Start) -> None:
         ({"requests": [ask("a", "x", odd=1)]}, "requests.0.odd: Extra inputs are not permitted"),
         ({"requests": [{"custom_id": "a"}]}, "requests.0.params: Field required"),
         ({"requests": [{"custom_id": 1, "params": {}}]}, "requests.0.custom_id: Input should be a valid string"),
+        ({"requests": [ask("a", "x")], "odd": 1}, "odd: Extra inputs are not permitted"),
+        *[
+            (
+                {"requests": [ask(name, "x")]},
+                "requests.0.custom_id: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
+            )
+            for name in ("", "a" * 65, "a b")
+        ],
     ],
 )
 async def test_wrong_batch_is_refused(start: Start, body: JSON, message: str) -> None:
