@@ -29,7 +29,7 @@ KNOWN: Mapping[str, str] = {
     r"rules databricks  .*(gpt-oss.*|gemini.*|chat/completions/?): messages\[\]\.content retyped list accepted": (
         "whether an empty list of parts is refused: unverified"
     ),
-    r"rules databricks  .*/anthropic/v1/messages: messages\[\]\.content retyped list refused": (
+    r"rules databricks  .*/anthropic/v1/messages: messages\[\]\.content(\[\] dropped| retyped list) refused": (
         "an empty message is refused (anthropics/claude-code issue 6774)"
     ),
     r"rules databricks  .*: input retyped list refused": "an empty list has no item (Databricks REST reference, 'at least one')",
