@@ -26,6 +26,7 @@ _GATEWAY = (_REGION, _NO_SNIFF)
 _GATEWAY_HSTS = (_REGION, ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"), _NO_SNIFF)
 _derive_name, _derive_answer = prepare_key(..., "apim"), prepare_key(..., "request")
 _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
+_COUNTED = ("requests", "tokens")
 _Counts = Mapping[str, tuple[int, int]]  # amount and remaining by the end of a header's name
 _NONE: _Counts = {}
 
@@ -95,7 +96,7 @@ def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: _Counts = _NONE
         name = _QUOTA_NAMES.get(unit)
         if name is not None and (name not in counts or remaining <= counts[name][1]):
             counts[name] = amount, remaining
-    rows = sorted({**usual, **counts}.items())
+    rows = [(name, counts.get(name) or usual[name]) for name in _COUNTED if name in counts or name in usual]
     limits = [(f"x-ratelimit-limit-{name}", str(amount)) for name, (amount, _) in rows]
     return (*limits, *[(f"x-ratelimit-remaining-{name}", str(remaining)) for name, (_, remaining) in rows])
 
