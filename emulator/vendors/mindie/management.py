@@ -7,17 +7,16 @@ and ``single_req_infer_interface/parse_protocol.cpp``.
 import ipaddress
 import re
 from collections.abc import Mapping
-from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.vendor import Change, Write
 from emulator.protocols.tgi import find_served
-from emulator.vendors.mindie.decoder import refusal
+from emulator.vendors.mindie.decoder import is_unsigned, refusal
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.profile import MindieService
-from emulator.vendors.mindie.request import NO_JSON
+from emulator.vendors.mindie.request import NO_JSON, parse_exactly
 from emulator.vendors.mindie.server_state import (
     ENGINE,
     NORMAL,
@@ -137,7 +136,7 @@ def unload_adapter(request: Request, service: MindieService) -> Change | Respons
 def _parse_adapter(request: Request) -> tuple[str, str, str] | Response:
     """Parse name, path and model of an adapter, or return the response to an invalid request."""
     try:
-        body = request.json()
+        body = parse_exactly(request)
     except ValueError:
         return _respond(request, NO_JSON)
     fields = body if isinstance(body, dict) else {"lora_name": None}
@@ -179,8 +178,8 @@ def handle_fault(request: Request, service: MindieService) -> Change:
 
 
 def _parse_command(request: Request) -> int:
-    command = request.json_members().get("cmd")
-    if not isinstance(command, int | float) or abs(command) == inf:
+    command = _parse_members(request).get("cmd")
+    if not isinstance(command, int | float):
         raise refusal(_BAD_COMMAND)
     return int(command)
 
@@ -191,7 +190,7 @@ def switch_role(request: Request, service: MindieService) -> Change:
     first = request.path.startswith("/v1/")
     if role not in ("prefill", "decode", *(("flex",) if first else ())):
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
-    body = request.json_members()
+    body = _parse_members(request)
     local = body.get("local")
     nodes = [local, *_list_peers(body)] if first else []
     share = local.get("p_percentage", 0) if isinstance(local, dict) else 0
@@ -222,9 +221,9 @@ def _is_node(node: JSON) -> bool:
     if not isinstance(node, dict) or not _is_address(node.get("server_ip")):
         return False
     share = node.get("p_percentage", 0)
-    if not _is_unsigned(share) or share > 100 or ("id" in node) != ("host_ip" in node):
+    if not is_unsigned(share) or share > 100 or ("id" in node) != ("host_ip" in node):
         return False
-    if "id" in node and not (_is_unsigned(node["id"]) and _is_address(node["host_ip"])):
+    if "id" in node and not (is_unsigned(node["id"]) and _is_address(node["host_ip"])):
         return False
     devices = node.get("device")
     return isinstance(devices, list) and all(map(_is_device, devices))
@@ -237,8 +236,13 @@ def _is_device(device: JSON) -> bool:
     return all(isinstance(number, str) and number.isascii() and number.isdigit() for number in numbers)
 
 
-def _is_unsigned(value: JSON) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _parse_members(request: Request) -> Object:
+    """Return the members of a body that is an object; any other body has none."""
+    try:
+        body = parse_exactly(request)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def _is_address(value: JSON) -> bool:

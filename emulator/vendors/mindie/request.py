@@ -71,7 +71,7 @@ def parse_body(request: Request, settings: MindieSettings, broken: str = BROKEN_
         raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
     max_depth = settings.max_json_depth
     try:
-        body = _parse_json(request)
+        body = parse_exactly(request)
     except ValueError:
         raise refusal(broken) from None
     brackets = request.body.count(b"{") + request.body.count(b"[")
@@ -87,8 +87,8 @@ def has_odd_numbers(body: bytes) -> bool:
     return has_big_numbers(body) or (b"-0" in body and _NEGATIVE_ZERO.search(body) is not None)
 
 
-def _parse_json(request: Request) -> JSON:
-    """Parse a body, after a byte order mark too.
+def parse_exactly(request: Request) -> JSON:
+    """Parse a body as the server's JSON library does, after a byte order mark too.
 
     Source: nlohmann/json, include/nlohmann/detail/input/lexer.hpp (scan_number) and parser.hpp (``value_float``).
 
@@ -142,7 +142,7 @@ def validate_relayed(request: Request) -> None:
     """
     path = request.path
     try:
-        body = _parse_json(request)
+        body = parse_exactly(request)
     except ValueError:
         raise _relay_refusal() from None
     fields = body if isinstance(body, dict) else {}

@@ -1,6 +1,7 @@
 """Management routes: state changes and errors."""
 
 import asyncio
+import json
 from contextlib import suppress
 
 import pytest
@@ -232,7 +233,7 @@ async def test_paused_engine_returns_empty_responses(start: Start, form: str, co
         assert b"one" in (await asyncio.wait_for(read_answer(reader), 10)).body
 
 
-@pytest.mark.parametrize("number", [1, 2, 7, -1, 10**400])
+@pytest.mark.parametrize("number", [1, 2, 7, -1, 10**300])
 async def test_commands_inconsistent_with_engine_status_are_rejected(start: Start, number: int) -> None:
     answer = await command(await start(), number)
     assert (answer.status, answer.json()) == (
@@ -241,7 +242,10 @@ async def test_commands_inconsistent_with_engine_status_are_rejected(start: Star
     )
 
 
-@pytest.mark.parametrize("body", [{}, {"cmd": None}, {"cmd": "0"}, b'{"cmd":1e400}', b"{", []])
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"cmd": None}, {"cmd": "0"}, {"cmd": 10**400}, b'{"cmd":1e400}', b'{"cmd":0,"x":[[1e999]]}', b"{", []],
+)
 async def test_invalid_commands_are_rejected(start: Start, body: JSON | bytes) -> None:
     answer = await (await start()).ask("mindie", FAULTS, body)
     assert answer.status == 422
@@ -282,6 +286,11 @@ async def test_node_role_is_changed(start: Start) -> None:
         pytest.param("/v1/role/prefill", {}, id="no place"),
         pytest.param("/v1/role/prefill", {"local": {**PLACE, "server_ip": "x"}}, id="no address"),
         pytest.param("/v1/role/prefill", {"local": {**PLACE, "p_percentage": 101}}, id="more than all"),
+        pytest.param(
+            "/v1/role/prefill",
+            json.dumps({"local": {**PLACE, "p_percentage": "x"}}).replace('"x"', "-0").encode(),
+            id="a zero with a sign",
+        ),
         pytest.param("/v1/role/prefill", {"local": {"server_ip": "10.0.0.2", "id": 1, "device": []}}, id="half an id"),
         pytest.param("/v1/role/prefill", {"local": {**PLACE, "device": [{}]}}, id="no device"),
         pytest.param("/v1/role/prefill", {"local": PLACE, "peers": [{}]}, id="a peer that is none"),
