@@ -342,11 +342,13 @@ async def join_cluster(runtime: Runtime, *, is_patient: bool = False) -> AsyncIt
     try:
         yield
     finally:
-        if isinstance(runtime.journal, SharedJournal):
-            with suppress(StoreLostError):
-                await runtime.journal.send()
-        await end_tasks(tasks)
-        await store.close()
+        try:
+            if isinstance(runtime.journal, SharedJournal):
+                with suppress(StoreLostError):
+                    await runtime.journal.send()
+        finally:
+            await end_tasks(tasks)
+            await store.close()
 
 
 async def _enter(store: Store, replica: Replica, is_patient: bool) -> None:
