@@ -6,6 +6,7 @@ In GitHub Actions they also become annotations.
 import sys
 from collections.abc import Sequence
 from functools import cached_property, partial
+from os.path import isfile
 from pathlib import Path
 from typing import TextIO
 
@@ -60,7 +61,7 @@ class _KeysOfFiles:
     """Whether one of several files that are given by name has keys: they may be parts of one scenario."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._files = [path for path in paths if path.is_file()]
+        self._files = [path for path in paths if isfile(path)]  # false for a path that cannot be read
 
     def __call__(self, sources: Sequence[Path]) -> bool:
         """Return whether a file beside ``sources`` has keys; a file of a folder is a scenario of its own."""
