@@ -96,12 +96,16 @@ class MessagesCodec(ABC):
 
 
 def build_message(plan: Plan, options: MessageOptions) -> Object:
+    """Return the whole message; an empty answer has no content.
+
+    Source: docs.anthropic.com, "Handling stop reasons" (empty responses).
+    """
     choice = plan.choices[0]
     message = collect_message(choice)
     content: list[JSON] = []
     if message.reasoning:
         content.append({"type": "thinking", "thinking": message.reasoning, "signature": _draw_signature(plan)})
-    if message.text or message.refusal or not message.calls:
+    if message.text or message.refusal:
         content.append({"type": "text", "text": message.text + message.refusal})
     for call in message.calls:
         name = call.id or _draw_call_id(plan, call.number)
@@ -150,10 +154,9 @@ class _BlockWriter:
                 name = step.id or _draw_call_id(self._plan, step.number)
                 yield from self._begin("tool_call", _build_call(name, step.name, {"input": {}}), step.due, step.tokens)
             elif isinstance(step, TextRun):
-                yield from self._run(step)
+                if any(self._choice.tokens[step.start : step.end]):
+                    yield from self._run(step)
             elif not isinstance(step, ChoiceStarted):
-                if self._open.number < 0:
-                    yield from self._begin("text", {"type": "text", "text": ""}, step.due, step.tokens)
                 yield from self._end(step.due, step.tokens)
 
     def _run(self, run: TextRun) -> Iterator[Event]:

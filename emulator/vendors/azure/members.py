@@ -12,9 +12,9 @@ from emulator.protocols.openai.options import is_plain
 from emulator.protocols.shapes import OPENAI_SHAPES, Misfit, Path, format_path
 from emulator.vendors.azure.errors import bounds, refusals
 from emulator.vendors.azure.errors.types import format_type
+from emulator.vendors.azure.profile import is_own
 from emulator.vendors.azure.request import ParsedRequest
 
-_OWN = ("OpenAI", None)
 _NAMES = {
     "string": "a string",
     "integer": "an integer",
@@ -47,10 +47,10 @@ def validate_members(name: str, value: JSON, parsed: ParsedRequest, path: Path =
 
 
 def is_strict(parsed: ParsedRequest) -> bool:
-    """Return whether unknown and mistyped members are refused."""
+    """Return whether unknown and mistyped members are refused: not by a model that shows its reasoning."""
     if not parsed.settings.strict_members or parsed.profile.traits.get("members") == "lenient":
         return False
-    return parsed.profile.openai and parsed.profile.traits.get("provider") in _OWN
+    return parsed.profile.openai and is_own(parsed.profile.traits) and not parsed.profile.traits.get("reasoning")
 
 
 def validate_chat(body: Object, parsed: ParsedRequest) -> None:

@@ -78,6 +78,11 @@ def profile_deployment(deployment: Deployment, settings: AzureSettings) -> ByPro
     }
 
 
+def is_own(traits: Mapping[str, JSON]) -> bool:
+    """Return whether a model is OpenAI's own, or has no maker."""
+    return traits.get("provider") in ("OpenAI", None)
+
+
 def _build_profile(deployment: Deployment, settings: AzureSettings) -> DeploymentProfile:
     traits = parse_traits(deployment)
     openai = is_openai(traits, settings)
@@ -92,7 +97,7 @@ def _build_profile(deployment: Deployment, settings: AzureSettings) -> Deploymen
         openai=openai,
         reasoning=bool(traits.get("reasoning") or traits.get("thinks")),
         inline=traits.get("reasoning") == "inline",
-        hidden=bool(traits.get("thinks")) and not traits.get("reasoning"),
+        hidden=not traits.get("reasoning") and (bool(traits.get("thinks")) or (openai and is_own(traits))),
         mistral=not openai and traits.get("provider") == "Mistral",
         filtered=openai and settings.content_filter_results,
         quota=_QUOTAS.get(str(traits.get("provider")), _QUOTA) if settings.rate_limit_headers else None,
