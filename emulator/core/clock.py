@@ -122,7 +122,8 @@ class RealClock:
             bucket.append(callback)
 
     def catch_up(self) -> None:
-        if -inf < self._armed < monotonic() * _TICKS - max(_LATE, self._backoff):
+        armed = self._armed
+        if -inf < armed < inf and armed < monotonic() * _TICKS - max(_LATE, self._backoff):
             self._wake()
 
     def advance(self, seconds: float) -> None:

@@ -133,7 +133,7 @@ class CallRecorder:
         request, sent, call = context.request, context.sent, context.call
         usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
         clock = self._emulator.clock
-        ended = clock.now()
+        ended = sent.first if type(context.response) is Response and sent.whole else clock.now()
         sent.over = ended if clock.is_wall else read_wall()
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:

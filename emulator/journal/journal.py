@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from asyncio import Lock
 from bisect import bisect_right
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from operator import attrgetter
@@ -194,13 +194,12 @@ class Journal:
     def _charge(self, calls: Sequence[JournalItem]) -> None:
         """Charge the payloads of records, and their scenarios, against the limit of bytes."""
         self._payloads.extend(calls)
-        for call in calls:
-            self._free -= call.size
-            explainer = call.explainer
+        self._free -= sum([call.size for call in calls])
+        for explainer, held in Counter([call.explainer for call in calls]).items():
             if explainer is not None:
                 if not explainer.held:
                     self._free -= SCENARIO_BYTES
-                explainer.held += 1
+                explainer.held += held
 
     def _evict_payloads(self) -> None:
         """Evict the oldest payloads until the rest fits."""

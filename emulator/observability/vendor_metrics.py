@@ -148,8 +148,8 @@ class VendorMetrics:
         self._names: dict[str, int] = {}
         self._numbers = count()
         self._last: dict[tuple[str, str], float] = {}
-        self._working: Counter[str] = Counter()
-        self._generating: Counter[str] = Counter()
+        self._working: dict[str, int] = {}
+        self._generating: dict[str, int] = {}
         self._prompts = 0
         self._outcomes: Counter[RequestOutcome] = Counter()
         self._joined = 0
@@ -284,21 +284,23 @@ class VendorMetrics:
         """Count a response that begins (``step`` 1) or ends (-1)."""
         if call is None:
             return
-        name = call.deployment.name
-        self._working[name] += step
-        is_single = type(call.request) is ChatRequest and call.request.sampling.n == 1  # most are
-        self._generating[name] += step if is_single else step * call.choices
+        name, request = call.deployment.name, call.request
+        choices = prompts = 1
+        if type(request) is not ChatRequest or request.sampling.n != 1:  # few are not
+            choices, prompts = call.choices, call.choices // call.variants
+        self._working[name] = working = self._working.get(name, 0) + step
+        self._generating[name] = self._generating.get(name, 0) + step * choices
         if step > 0:
-            self._prompts += 1 if is_single else call.choices // call.variants
-            self._joined += self._working[name] > 1
-            if not isinstance(call.request, EmbeddingRequest):
-                self._limits.append(min(call.request.sampling.max_tokens or 0, _MAX_INT64))
+            self._prompts += prompts
+            self._joined += working > 1
+            if not isinstance(request, EmbeddingRequest):
+                self._limits.append(min(request.sampling.max_tokens or 0, _MAX_INT64))
 
     def working(self, deployment: str) -> int:
-        return self._working[deployment]
+        return self._working.get(deployment, 0)
 
     def generating(self, deployment: str) -> int:
-        return self._generating[deployment]
+        return self._generating.get(deployment, 0)
 
     def in_flight(self) -> int:
         return self.running
