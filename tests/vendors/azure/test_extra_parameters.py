@@ -154,6 +154,14 @@ def test_openai_models_accept_openai_parameters(profile: str) -> None:
     assert accept(body, CHAT, f"profile={profile}")
 
 
+@pytest.mark.parametrize("profile", ["aoai", "foundry"])
+def test_dropped_parameters_do_not_reach_openai_models(profile: str) -> None:
+    """Source: azure.md 2.3, ``drop``."""
+    call = accept(chat(model="gpt-4o-mini", foo=1, n=2), CHAT, f"profile={profile}", {"extra-parameters": "drop"})
+    assert isinstance(call.request, ChatRequest)
+    assert call.request.sampling.n == 2
+
+
 def test_openai_models_reject_unknown_parameters() -> None:
     refused = refuse(chat(model="gpt-4o-mini", foo=1), CHAT, "profile=aoai")
     message = "Unrecognized request argument supplied: foo"

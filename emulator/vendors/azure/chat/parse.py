@@ -129,11 +129,12 @@ def _parse_openai(parsed: ParsedRequest) -> tuple[OpenAIChatBody, OpenAIChatExtr
     """Validate a body of Azure OpenAI."""
     wire = validate(OpenAIChatBody, parsed.body)
     validate_rules(wire, parsed.settings)
-    extras = NO_OPENAI_EXTRAS
-    if "extra-parameters" in parsed.request.headers or not _KNOWN.issuperset(parsed.fields):
+    extras, fields = NO_OPENAI_EXTRAS, parsed.fields
+    if "extra-parameters" in parsed.request.headers or not _KNOWN.issuperset(fields):
         extra_fields = parse_extras(parsed, _KNOWN, NATIVE)
         extras = validate(OpenAIChatExtras, extra_fields) if extra_fields else extras
-    validate_chat(parsed.fields, parsed)
+        fields = {name: value for name, value in fields.items() if name in _KNOWN or name in extra_fields}
+    validate_chat(fields, parsed)
     if extras.data_sources:
         validate_sources(extras.data_sources, strict=is_strict(parsed))
     return wire, extras
