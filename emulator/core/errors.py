@@ -83,6 +83,11 @@ class EmulatedError(Exception):
         """Whole seconds until a retry, rounded up; ``None``: the error has no ``retry_after``."""
         return None if self.retry_after is None else max(0, ceil(self.retry_after))
 
+    @property
+    def wait_ms(self) -> int | None:
+        """Whole milliseconds until a retry, rounded up; ``None``: the error has no ``retry_after``."""
+        return None if self.retry_after is None else max(0, ceil(round(self.retry_after * 1000, 3)))
+
     def retry_header(self, name: str = "Retry-After") -> tuple[tuple[str, str], ...]:
         """Return the header with the seconds until a retry, if the error has them."""
         return () if self.wait is None else ((name, str(self.wait)),)

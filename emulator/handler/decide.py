@@ -309,7 +309,7 @@ class ResponseDecider:
             asyncio.get_running_loop().call_soon(clock.on_client_left, until)
         rendered = await self._render_error(error, context.request)
         if error.is_final or (is_converted and error.retry_after is not None):
-            rendered = _replace_wait(rendered, None if error.is_final else error.wait)
+            rendered = _replace_wait(rendered, error)
         if clock.spares_backoff and _is_retried(rendered.status) and not (error.is_final or _names_wait(headers)):
             headers = {**NO_WAIT, **headers}
         return with_headers(rendered, headers)
@@ -501,13 +501,13 @@ def _find_wait(response: Response) -> float | None:
     return None
 
 
-def _replace_wait(response: Response, seconds: int | None) -> Response:
-    """Return the response with another wait in its headers; ``None``: without these headers."""
-    values = {} if seconds is None else dict(zip(_WAITS, (str(seconds), str(seconds * 1000)), strict=True))
+def _replace_wait(response: Response, error: EmulatedError) -> Response:
+    """Return the response with the error's wait in its headers; without these headers if no wait helps."""
+    waits = {} if error.is_final else dict(zip(_WAITS, (str(error.wait), str(error.wait_ms)), strict=True))
     headers = [
-        (name, values.get(name.lower(), value))
+        (name, waits.get(name.lower(), value))
         for name, value in response.headers
-        if seconds is not None or name.lower() not in _WAITS
+        if not error.is_final or name.lower() not in _WAITS
     ]
     return replace(response, headers=(*headers,))
 

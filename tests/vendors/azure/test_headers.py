@@ -1,5 +1,7 @@
 """Headers that are read, repeated, or report the remaining quota."""
 
+from math import ceil
+
 import pytest
 from multidict import CIMultiDict
 
@@ -148,7 +150,20 @@ async def test_rejection_has_rate_limit_headers_like_response(
     assert [answer.status for answer in answers] == [200, 200, 429]
     assert [answers[1].header(name) for name in COUNTS] == answered
     assert [answers[2].header(name) for name in COUNTS] == refused
-    assert answers[2].header("retry-after-ms") == f"{answers[2].header('Retry-After')}000"
+    assert answers[2].header("Retry-After") == str(ceil(int(answers[2].header("retry-after-ms") or 0) / 1000))
+
+
+@pytest.mark.parametrize(
+    ("wait", "seconds", "milliseconds"),
+    [("1ms", "1", "1"), ("1.2s", "2", "1200"), ("2s", "2", "2000"), ("0.25ms", "1", "1"), ("2.3s", "3", "2300")],
+)
+async def test_wait_in_milliseconds_is_not_rounded_to_seconds(
+    start: Start, wait: str, seconds: str, milliseconds: str
+) -> None:
+    rule = f"rules: [{{name: r, error: {{kind: rate_limited, retry_after: {wait}}}}}]\n"
+    running = await start(f"vendors: {{azure: {{profile: foundry}}}}\n{rule}")
+    answer = await running.ask("azure", CHAT, chat(model="gpt-4o-mini"), headers=KEY)
+    assert [answer.header(name) for name in ("Retry-After", "retry-after-ms")] == [seconds, milliseconds]
 
 
 @pytest.mark.covers("azure/headers of an answer", "UserByModelByDay")

@@ -34,8 +34,8 @@ def retry_after(error: EmulatedError, fields: ErrorFields) -> Headers:
 
 
 def wait_headers(fields: ErrorFields) -> Headers:
-    """Return ``retry-after-ms``, which both gateways send along with ``Retry-After``."""
-    return (("retry-after-ms", str(fields.wait * 1000)),)
+    """Return ``retry-after-ms``, which both gateways send besides ``Retry-After``: the wait before it is rounded up."""
+    return (("retry-after-ms", str(fields.wait_ms)),)
 
 
 def format_foundry_limit(fields: ErrorFields) -> str:

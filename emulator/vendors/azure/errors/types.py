@@ -65,7 +65,7 @@ class ErrorFields:
     Fields:
         message: text of the error itself; ``None``: the profile's text for its kind.
         openai: it is about a model of OpenAI.
-        wait: whole seconds until a retry, for a throttled request.
+        wait, wait_ms: whole seconds and milliseconds until a retry, for a throttled request.
         quota: requests and tokens a minute that responses of the model report, though not enforced.
         hsts: the setting of that name.
     """
@@ -76,6 +76,7 @@ class ErrorFields:
     message: str | None
     param: str | None
     wait: int
+    wait_ms: int
     limit: str | None
     details: Mapping[str, JSON]
     request: Request
@@ -133,6 +134,7 @@ def build_fields(
         message=error.message,
         param=error.param,
         wait=1 if error.wait is None else error.wait,
+        wait_ms=1000 if error.wait_ms is None else error.wait_ms,
         limit=error.limit,
         details=error.details,
         request=request,
