@@ -7,9 +7,9 @@ openai-node issue 1468, openai-ruby issue 147, go-openai issue 1012 (texts about
 
 from collections.abc import Sequence
 from math import ceil
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
@@ -39,7 +39,6 @@ class EditRequest(OpenAIImageRequest):
 
     model_config = ConfigDict(strict=False)
 
-    prompt: Annotated[str, Field(min_length=1, max_length=32_000)]
     input_fidelity: Literal["high", "low"] | None = None
 
 

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, PlainValidator
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Event, Request, Response, StreamingResponse
-from emulator.core.json import JSON, Object, dump_json
+from emulator.core.json import JSON, Object, as_text, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import derive_key, draw_integer, draw_uuid
@@ -25,7 +25,7 @@ from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
 from emulator.vendors.azure.chat.shapes import HARMS, NOT_DETECTED
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
-from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors import bounds, refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
@@ -35,6 +35,8 @@ _DIMENSIONS = 1  # of the vectors that the plan carries and no response shows
 _TOKENS = {"low": 272, "medium": 1056, "high": 4160}  # output tokens of a square image of gpt-image-1
 _STRICT = ConfigDict(strict=True)
 _GPT_FIELDS = ("background", "moderation", "output_compression", "output_format", "partial_images", "stream")
+_QUALITIES = {"dall-e-3": ("standard", "hd"), "dall-e-2": ("standard",)}
+_LONGEST = {"dall-e-3": 4000, "dall-e-2": 1000}  # characters of a prompt
 _FILTER_RESULTS: Object = {
     "content_filter_results": HARMS,
     "prompt_filter_results": {**HARMS, "jailbreak": NOT_DETECTED, "profanity": NOT_DETECTED},
@@ -125,29 +127,60 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
 def validate_fields(wire: ImageRequest, parsed: ParsedRequest) -> None:
     """Raise for fields that contradict one another or that the model lacks."""
     if isinstance(wire, OpenAIImageRequest):
+        model = parsed.profile.model
+        family = next((name for name in _QUALITIES if model.startswith(name)), "")
         _validate_size(parsed)
-        is_dalle = parsed.profile.model.startswith("dall-e")
-        given = next((name for name in _GPT_FIELDS if is_dalle and getattr(wire, name) is not None), None)
-        if given is not None:
-            raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
+        _validate_family(wire, family)
         if wire.partial_images and not wire.stream:
             text = "The 'partial_images' parameter is only allowed when 'stream' is enabled."
             raise refusals.contradicts(text, "partial_images")
         if wire.stream and (wire.n or 1) > 1:
             raise refusals.contradicts("Streaming is only supported with n=1.", "n", "invalid_value")
-        if wire.response_format is not None and not is_dalle:
-            raise refusals.contradicts("Unknown parameter: 'response_format'.", "response_format", "unknown_parameter")
-        if is_dalle and (wire.n or 1) > 1 and parsed.profile.model.startswith("dall-e-3"):
+        if family == "dall-e-3" and (wire.n or 1) > 1:
             text = "Invalid value for 'n': you must provide n=1 for this model."
             raise refusals.contradicts(text, "n", "invalid_value")
+        if not family:
+            _validate_output(wire)
+
+
+def _validate_family(wire: OpenAIImageRequest, family: str) -> None:
+    """Raise for what a family of models lacks; ``family`` is empty for GPT Image.
+
+    Sources: OpenAI API reference, "Create image"; texts: issue threads on ``gpt-image-1`` (``style``, ``standard``).
+    """
+    lacking = _GPT_FIELDS if family else ("response_format", "style")
+    given = next((name for name in lacking if getattr(wire, name) is not None), None)
+    if given is not None:
+        raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
+    qualities = _QUALITIES.get(family, ("low", "medium", "high", "auto"))
+    if wire.quality is not None and wire.quality not in qualities:
+        text = f"Invalid value: '{wire.quality}'. Supported values are: {bounds.list_values(qualities)}."
+        raise refusals.contradicts(text, "quality", "invalid_value")
+    most = _LONGEST.get(family, 32_000)
+    if len(wire.prompt) > most:
+        message, code = bounds.word_length("prompt", wire.prompt, most, long=True)
+        raise refusals.contradicts(message, "prompt", code)
+
+
+def _validate_output(wire: OpenAIImageRequest) -> None:
+    """Raise for what a format cannot hold. Source: errors of the service in public threads."""
+    if wire.background == "transparent" and wire.output_format == "jpeg":
+        text = "Transparent background is not supported for JPEG output format"
+        raise refusals.contradicts(text, "background", "invalid_value")
+    compression = wire.output_compression
+    if compression is not None and compression < 100 and wire.output_format not in ("jpeg", "webp"):
+        text = "Compression less than 100 is not supported for PNG output format"
+        error = refusals.contradicts(text, None, "invalid_png_output_compression")
+        error.details = {**error.details, "openai_type": "image_generation_user_error"}
+        raise error
 
 
 def _validate_size(parsed: ParsedRequest) -> None:
     """Raise for a size that the model lacks."""
     given, sizes = parsed.fields.get("size"), parsed.profile.traits.get("sizes")
     if isinstance(given, str) and isinstance(sizes, list) and given not in sizes:
-        listed = ", ".join(f"'{size}'" for size in sizes[:-1])
-        text = f"Invalid value: '{given}'. Supported values are: {listed}, and '{sizes[-1]}'."
+        listed = bounds.list_values([as_text(size) for size in sizes])
+        text = f"Invalid value: '{given}'. Supported values are: {listed}."
         raise refusals.contradicts(text, "size", "invalid_value")
 
 

@@ -85,7 +85,7 @@ def build_refusal(found: Misfit) -> EmulatedError:
     if found.kind not in ("enum", "tag"):
         message, code = _word_bound(found, path)
         return refusals.contradicts(message, path, code)
-    text = f"Invalid value: '{found.value}'. Supported values are: {_format_values(found.expected)}."
+    text = f"Invalid value: '{found.value}'. Supported values are: {bounds.list_values(found.expected)}."
     return refusals.contradicts(text, path, "invalid_value")
 
 
@@ -104,10 +104,3 @@ def _format_types(types: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
     return f"one of {names[0]} or {' or '.join(name.split(' ', 1)[1] for name in names[1:])}"
-
-
-def _format_values(values: Sequence[str]) -> str:
-    names = [f"'{name}'" for name in values]
-    if len(names) < 3:
-        return " and ".join(names)
-    return f"{', '.join(names[:-1])}, and {names[-1]}"

@@ -134,3 +134,69 @@ def test_only_image_models_generate_images() -> None:
     assert refuse({"model": "gpt-4o", "prompt": "a"}, V1).json()["error"]["code"] == "OperationNotSupported"
     assert refuse({"model": "gpt-image-1", "prompt": "a", "foo": 1}, V1).json()["error"]["message"].endswith(": foo")
     assert accept({"prompt": "a", "foo": 1}, f"/images/generations{VERSION}", headers={"extra-parameters": "drop"})
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "param", "code"),
+    [
+        ({"model": "gpt-image-1", "style": "vivid"}, "Unknown parameter: 'style'.", "style", "unknown_parameter"),
+        (
+            {"model": "gpt-image-1", "quality": "standard"},
+            "Invalid value: 'standard'. Supported values are: 'low', 'medium', 'high', and 'auto'.",
+            "quality",
+            "invalid_value",
+        ),
+        (
+            {"model": "dall-e-3", "quality": "high"},
+            "Invalid value: 'high'. Supported values are: 'standard' and 'hd'.",
+            "quality",
+            "invalid_value",
+        ),
+        *[
+            (
+                {"model": model, "prompt": "x" * (most + 1)},
+                f"Invalid 'prompt': string too long. Expected a string with maximum length {most}, but got a string "
+                f"with length {most + 1} instead.",
+                "prompt",
+                "string_above_max_length",
+            )
+            for model, most in (("gpt-image-1", 32_000), ("dall-e-3", 4000))
+        ],
+        (
+            {"model": "gpt-image-1", "background": "transparent", "output_format": "jpeg"},
+            "Transparent background is not supported for JPEG output format",
+            "background",
+            "invalid_value",
+        ),
+        *[
+            (
+                {"model": "gpt-image-1", "output_compression": value},
+                "Compression less than 100 is not supported for PNG output format",
+                None,
+                "invalid_png_output_compression",
+            )
+            for value in (0, 99)
+        ],
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_field_that_model_or_format_lacks_is_refused(body: JSON, message: str, param: str | None, code: str) -> None:
+    refused = refuse({"prompt": "A cat", **body}, V1)
+    kind = "image_generation_user_error" if "png" in code else "invalid_request_error"
+    assert refused.status == 400
+    assert refused.json()["error"] == {"message": message, "type": kind, "param": param, "code": code}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"model": "gpt-image-1", "output_compression": 100},
+        {"model": "gpt-image-1", "output_compression": 0, "output_format": "webp"},
+        {"model": "gpt-image-1", "background": "transparent", "output_format": "webp", "quality": "auto"},
+        {"model": "gpt-image-1", "prompt": "x" * 32_000},
+        {"model": "dall-e-3", "style": "natural", "quality": "hd", "prompt": "x" * 4000},
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_field_that_model_has_is_accepted(body: JSON) -> None:
+    assert accept({"prompt": "A cat", **body}, V1)

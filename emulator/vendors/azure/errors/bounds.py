@@ -1,9 +1,10 @@
-"""Word the refusals of texts, lists and numbers out of their bounds, as OpenAI's API does.
+"""Word the refusals of texts, lists, numbers and values out of their bounds, as OpenAI's API does.
 
 Sources: openai/openai-python issue threads; ``empty string``: earendil-works/pi issue 2917; ids:
 openai/openai-cs-agents-demo issue 34 (Azure OpenAI), langchain-ai/langchainjs issue 11044.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from emulator.core.errors import shorten
@@ -13,6 +14,12 @@ _EMPTY = "Expected {article} {kind} with minimum length 1, but got an empty {kin
 Sign = Literal["<", "<=", ">", ">="]
 Worded = tuple[str, str]
 """Message and code."""
+
+
+def list_values(values: Sequence[str]) -> str:
+    """Return accepted values: ``'a'``, ``'a' and 'b'``, or ``'a', 'b', and 'c'``."""
+    names = [f"'{name}'" for name in values]
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
 def word_length(path: str, value: JSON, limit: int, *, long: bool) -> Worded:

@@ -7,7 +7,17 @@ OpenAI API, openai/openai-python issue threads, and ``unverified`` for Azure.
 from collections.abc import Mapping, Sequence
 
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text, format_value
+from emulator.core.json import (
+    JSON,
+    Object,
+    as_array,
+    as_integer,
+    as_number,
+    as_object,
+    as_text,
+    dump_text,
+    format_value,
+)
 from emulator.core.rng import format_uuid, prepare_key
 from emulator.vendors.azure.errors import bounds
 from emulator.vendors.azure.errors.types import (
@@ -57,6 +67,7 @@ _LENGTHS = {
     "too_long": (True, "max_length"),
     "too_short": (False, "min_length"),
 }
+_TYPE = "invalid_request_error"
 _MAX_NAME = 64
 _CHAT = "/chat/completions"
 _NOT_JSON = (
@@ -80,12 +91,13 @@ def format_openai(fields: ErrorFields) -> FormattedError:
     if fields.kind is ErrorKind.INVALID_REQUEST:
         message = _NOT_JSON if details.get("code") == "invalid_json" else fields.text
         code = details.get("openai_code")
-        return FormattedError(_build_error(message, fields.param, None if code is None else as_text(code)))
+        body = _build_error(message, fields.param, None if code is None else as_text(code))
+        return FormattedError({"error": {**as_object(body["error"]), "type": details.get("openai_type", _TYPE)}})
     return FormattedError({"error": {"code": fields.phrase.replace(" ", ""), "message": fields.text}})
 
 
 def _build_error(message: str, param: str | None, code: str | None) -> Object:
-    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
+    return {"error": {"message": message, "type": _TYPE, "param": param, "code": code}}
 
 
 def _format_violation(fields: ErrorFields) -> Object:

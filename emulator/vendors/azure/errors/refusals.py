@@ -1,7 +1,8 @@
 """Build the errors that Azure's parsers raise; ``render.py`` formats them in the shape of a profile.
 
 Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from ``body`` on); ``code``; ``loc``,
-``input``, ``supported`` and ``advice`` (one invalid parameter, accepted values, the remedy); ``openai_code``; ``bare``
+``input``, ``supported`` and ``advice`` (one invalid parameter, accepted values, the remedy); ``openai_code`` and
+``openai_type``; ``bare``
 (a FastAPI ``{"detail": …}``); ``task``, ``deployment``, ``model``.
 """
 
