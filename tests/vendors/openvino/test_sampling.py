@@ -65,7 +65,7 @@ def test_choices() -> None:
     [
         pytest.param({}, (), False, id="none"),
         pytest.param({"stop": "."}, (".",), False, id="one, left out"),
-        pytest.param({"stop": [".", ","], "include_stop_str_in_output": True}, (".", ","), True, id="two, kept"),
+        pytest.param({"stop": [".", ","], "include_stop_str_in_output": True}, (",", "."), True, id="two, kept"),
         pytest.param({"stop": ".", "stream": True}, (".",), True, id="kept in a stream"),
     ],
 )

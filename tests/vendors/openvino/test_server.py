@@ -46,6 +46,15 @@ async def test_stream_includes_stop_string(start: Start) -> None:
     assert last["delta"]["content"].endswith(".")
 
 
+@pytest.mark.parametrize("stop", [["ow", "Ho", "How c"], ["How c", "Ho", "ow"]], ids=["listed last", "listed second"])
+async def test_first_of_sorted_stop_strings_ends_text(start: Start, stop: list[str]) -> None:
+    """Of two that the token `` How`` completes, the lesser ends the text, in whatever order they are listed."""
+    running = await begin(start)
+    body = {**BASE, "messages": [{"role": "user", "content": "hello"}], "max_tokens": 50, "stop": stop}
+    answer = (await running.ask("openvino", CHAT, body)).json()
+    assert answer["choices"][0]["message"]["content"] == "\n\n"
+
+
 async def test_ignore_eos_generates_until_limit(start: Start) -> None:
     running = await begin(start)
     answer = await running.ask("openvino", CHAT, {**BASE, "stream": True, "ignore_eos": True, "max_tokens": 5})

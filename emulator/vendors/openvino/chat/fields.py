@@ -142,6 +142,10 @@ def parse_max_completion_tokens(fields: Fields) -> None:
 
 
 def _parse_stop(fields: Fields, name: str) -> None:
+    """Parse ``stop``. The engine keeps a sorted set, and of two that one token completes takes the first.
+
+    Source: openvino.genai, src/cpp/src/sampling/sampler.cpp (match_stop_string).
+    """
     value = fields.body[name]
     limit = fields.release.stop_limit
     if isinstance(value, str):
@@ -153,7 +157,7 @@ def _parse_stop(fields: Fields, name: str) -> None:
         raise refusal(f"stop array must have no more than {limit} strings")
     if not all(isinstance(text, str) for text in value):
         raise refusal("stop array contains non string element")
-    fields.stop = tuple(value)
+    fields.stop = tuple(sorted(value))
 
 
 def _parse_keep_stop(fields: Fields, name: str) -> None:
