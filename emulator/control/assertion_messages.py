@@ -192,19 +192,19 @@ def _format_count(count: CallCount) -> str:
 
 
 def _format_pattern(pattern: Pattern) -> str:
-    """Format a pattern: `` of databricks whose prompt contains 'tides', status is 200``."""
+    """Format a pattern: `` of databricks whose prompt contains 'tides', status 200``."""
     facets = list(pattern.facets)
     of = ""
     if facets and facets[0][0] == "vendor" and isinstance(facets[0][1], tuple):
         of, facets = f" of {one_line(' or '.join(facets[0][1]))}", facets[1:]
-    rest = ", ".join(f"{one_line(name)} {_format_predicate(wanted)}" for name, wanted in facets)
-    return f"{of} whose {rest}" if rest else of
+    rest = [f"{one_line(name)} {_format_predicate(wanted, number)}" for number, (name, wanted) in enumerate(facets)]
+    return f"{of} whose {', '.join(rest)}" if rest else of
 
 
-def _format_predicate(wanted: Condition | JSON) -> str:
-    """Format a condition as the end of a sentence: ``contains 'tides'``, ``is 200``."""
+def _format_predicate(wanted: Condition | JSON, number: int) -> str:
+    """Format a condition as the end of a sentence: ``contains 'tides'``, ``is 200``, behind another just ``200``."""
     text = format_wanted(wanted)
-    return text if isinstance(wanted, str | Comparison) else f"is {text}"
+    return text if number or isinstance(wanted, str | Comparison) else f"is {text}"
 
 
 def _describe_near(pattern: Pattern, made: RequestsMade, others: Sequence[JournalEntry]) -> Iterator[str]:

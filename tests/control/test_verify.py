@@ -308,7 +308,7 @@ async def test_mismatch_text_lists_nearest_calls_and_facets(toy: Running) -> Non
         times={"exactly": 1},
     )
     assert lines == [
-        "expected exactly 1 call of toy whose prompt contains 'tides', status is 200; there was none.",
+        "expected exactly 1 call of toy whose prompt contains 'tides', status 200; there was none.",
         "2 calls were made in session 'a'; the nearest:",
         "  #1 POST /chat 200   prompt: 'What should I know about rivers?'",
         "      vendor ✓   prompt ✗ contains 'tides'   status ✓",

@@ -71,7 +71,7 @@ With `within`, the request waits up to that time until the expectation is met:
 If it is not met, the status is 406 and `detail` shows the nearest requests:
 
 ```
-expected exactly 1 call of databricks whose prompt contains 'tides', status is 200; there was none within 2 s.
+expected exactly 1 call of databricks whose prompt contains 'tides', status 200; there was none within 2 s.
 2 calls were made in session 'a'; the nearest:
   #17 POST /serving-endpoints/chat/completions 200   prompt: 'What should I know about rivers?'
       vendor ✓   prompt ✗ contains 'tides'   status ✓
