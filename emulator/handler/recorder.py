@@ -133,7 +133,7 @@ class CallRecorder:
         request, sent, call = context.request, context.sent, context.call
         usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
         clock = self._emulator.clock
-        ended = sent.first if type(context.response) is Response and sent.whole else clock.now()
+        ended = sent.first if _was_written_at_once(context) else clock.now()
         sent.over = ended if clock.is_wall else read_wall()
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
@@ -169,6 +169,11 @@ class CallRecorder:
             () if context.plan is None else context.plan.quota,
             self._settings.bodies,
         )
+
+
+def _was_written_at_once(context: RequestContext) -> bool:
+    """Return whether the response began and ended in one write to a client."""
+    return type(context.response) is Response and context.sent.whole and not context.is_inner
 
 
 _Figures = tuple[Usage | None, Choice | None, int, float | None, float | None]
