@@ -3,6 +3,7 @@
 ``refusals.py`` builds errors, ``format_*.py`` format them, ``render.py`` makes responses of them.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
@@ -36,6 +37,7 @@ ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
 }
 ON_YOUR_DATA = "on_your_data"
 """Code of errors that have the form of Azure OpenAI On Your Data."""
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 UNION_BRANCHES = frozenset(
     {"str", "list[str]", "list[ContentPart]", "ChosenFunction"}
 )  # of unions, as ``loc`` names them; no part of a path
@@ -113,8 +115,26 @@ class ErrorFields:
             return _parse_violation(as_object(as_array(details["errors"])[0]))
         if "loc" in details:
             return Violation("value_error", as_array(details["loc"]), "", details["input"])
-        name = self.param or "messages"
-        return Violation("value_error", ["body", name], "", echo(self.request.json_members().get(name)))
+        path = _split_param(self.param or "messages")
+        return Violation("value_error", ["body", *path], "", echo(_find_value(self.request.json_members(), path)))
+
+
+def _split_param(param: str) -> list[JSON]:
+    """Return the steps of a parameter's path: ``["messages", 0, "content"]`` of ``messages[0].content``."""
+    return [int(index) if index else name for index, name in _STEP.findall(param)] or [param]
+
+
+def _find_value(members: Object, path: Sequence[JSON]) -> JSON:
+    """Return the value at a path of a request; ``None`` without one."""
+    value: JSON = dict(members)
+    for step in path:
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
 
 
 def build_fields(

@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import dump_text
 from emulator.vendors.azure.errors.render import render_late_error
 from emulator.vendors.azure.settings import Profile
 from tests.conftest import Start
@@ -46,6 +47,36 @@ OTHERS: Mapping[str, Mapping[ErrorKind, int]] = {
     "foundry": {K.CONTEXT_LENGTH: 413, K.TIMEOUT: 408},
     "aoai": {K.INVALID_PARAMETER: 400, K.TIMEOUT: 408},
 }
+
+
+PATHS = [
+    pytest.param("messages[0].content", ["messages", 0, "content"], "Hello", id="a member of a list's element"),
+    pytest.param("response_format.type", ["response_format", "type"], None, id="a member that was not sent"),
+    pytest.param("tools[3]", ["tools", 3], None, id="an element that was not sent"),
+]
+
+
+@pytest.mark.parametrize("message", [None, "Own words"])
+@pytest.mark.parametrize(("param", "loc", "value"), PATHS)
+@pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
+async def test_parameter_of_a_rule_may_be_a_path(
+    start: Start, profile: str, param: str, loc: list[str | int], value: str | None, message: str | None
+) -> None:
+    """Source: seed, ``Detail``: ``loc`` is the parameter, ``value`` what was passed to it."""
+    error = {"kind": "invalid_parameter", "param": param} | ({"message": message} if message else {})
+    head = f"vendors: {{azure: {{profile: {profile}}}}}\n"
+    running = await start(f"{head}rules: [{{name: r, error: {dump_text(error)}}}]\n")
+    refused = (await running.ask("azure", CHAT, HELLO, headers={"api-key": "k"})).json()
+    if profile == "aoai":
+        assert (refused["error"]["param"], refused["error"]["code"]) == (param, "invalid_value")
+        assert refused["error"]["message"] == (message or f"Invalid value for '{param}'.")
+        return
+    assert refused["message"] == (message or "One of the parameters contain invalid values.")
+    if profile == "maas":
+        assert refused["detail"] == {"loc": ["body", *loc], "input": value}
+    else:
+        shown = "null" if value is None else value
+        assert refused["detail"] == {"loc": ["body", *map(str, loc)], "value": shown, "input": value}
 
 
 @pytest.mark.covers("language/error kinds", "invalid_request", "method_not_allowed")
