@@ -24,6 +24,9 @@ def print_verdict(url: str, session: str, settings: Settings, *, as_json: bool) 
         print(f"no verdict: {escape(str(error))}{hint}", file=sys.stderr)
         return 2
     print(found.model_dump_json(indent=2) if as_json else "\n".join([*_format(found), "", *_format_usage(usage)]))
+    if not usage.calls:
+        where = f"session {session} has no calls" if session else "there are no calls outside sessions; see --session"
+        print(f"nothing was judged: {where}", file=sys.stderr)
     return 0 if found.ok else 1
 
 

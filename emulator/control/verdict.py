@@ -31,6 +31,7 @@ from emulator.verdicts.usage import add_up
 _RENAMED = {"no_retry_after_delivery": "retries_after_delivery", "stops_at_budget": "budget"}
 _FIGURES = ("attempts", "deadline", "hedges", "closes_within", "concurrency")
 _FLAGS = ("retries_after_delivery", "reuses_connections")
+_MANY = 10**9  # equal calls at once, where their number is not judged
 _AT_ONCE = 1.0  # seconds from the first byte until a client that wants no more has left
 
 
@@ -86,8 +87,9 @@ def read_expectations(scenario: Scenario) -> Expectations:
     expect = scenario.expect
     conduct = expect if isinstance(expect, ExpectedConduct) else ExpectedConduct()
     budget = scenario.budget
+    figures = {name: value for name in (*_FIGURES, *_FLAGS) if (value := getattr(conduct, name)) is not None}
     return Expectations(
-        **{name: getattr(conduct, name) for name in (*_FIGURES, *_FLAGS)},
+        **{"hedges": _MANY, **figures},
         budget=None
         if budget is None
         else Budget(output_tokens=budget.output_tokens, cost=budget.cost, attempts=budget.attempts),
@@ -99,7 +101,9 @@ def _list_ignored(conduct: ExpectedConduct, *, has_budget: bool) -> Iterator[str
     for rule in RULE_NAMES:
         name = _RENAMED.get(rule, rule)
         is_named = name in conduct.model_fields_set or (name == "budget" and has_budget)
-        if (getattr(conduct, rule, True) is False and rule not in _FLAGS) or (not conduct.robust and not is_named):
+        figure = getattr(conduct, rule, True)
+        is_off = figure is None if rule in _FIGURES else figure is False and rule not in _FLAGS
+        if (is_off and rule != "concurrency") or (not conduct.robust and not is_named):
             yield rule
 
 

@@ -13,10 +13,25 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from emulator.core.json import JSON
-from emulator.core.units import Duration, StrictModel, Whole, require
+from emulator.core.units import DURATION_SCHEMA, Duration, StrictModel, Whole, require
 
 _Count = Annotated[Whole, Field(ge=1, le=10**9)]
+_COUNT_SCHEMA = {"type": "integer", "minimum": 1, "maximum": 10**9}
+_OFF_SCHEMA = {"const": False}
 _COST = r"^\s*\d{1,9}(\.\d{1,9})?\s*USD\s*$"
+
+
+def _parse_off(value: JSON) -> JSON:
+    return None if value is False else value
+
+
+_CountOrOff = Annotated[
+    _Count | None, BeforeValidator(_parse_off), WithJsonSchema({"anyOf": [_COUNT_SCHEMA, _OFF_SCHEMA]})
+]
+_DurationOrOff = Annotated[
+    Duration | None, BeforeValidator(_parse_off), WithJsonSchema({"anyOf": [DURATION_SCHEMA, _OFF_SCHEMA]})
+]
+"""``None``: the rule is off, written as ``false``."""
 
 
 class ExpectedConduct(StrictModel):
@@ -33,16 +48,16 @@ class ExpectedConduct(StrictModel):
         default=True,
         description="Three callers that are refused together do not come back together.",
     )
-    attempts: _Count = Field(default=5, description="The maximum number of attempts of one request.")
+    attempts: _CountOrOff = Field(default=5, description="The maximum number of attempts of one request.")
     no_useless_retry: bool = Field(default=True, description="It does not repeat what cannot succeed.")
     retries_after_delivery: bool = Field(
         default=False, description="It may retry although bytes of the answer were delivered."
     )
-    deadline: Duration = Field(
+    deadline: _DurationOrOff = Field(
         default=60.0, description="The maximum duration of a call, after which the client disconnects."
     )
-    hedges: _Count = Field(default=1, description="The maximum number of equal calls at once.")
-    closes_within: Duration = Field(
+    hedges: _CountOrOff = Field(default=1, description="The maximum number of equal calls at once.")
+    closes_within: _DurationOrOff = Field(
         default=5.0, description="How long a stream may stay open that the client no longer reads."
     )
     incomplete_stream_failed: bool = Field(

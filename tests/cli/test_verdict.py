@@ -16,7 +16,8 @@ def test_verdict_exits_1_if_a_rule_is_broken(tmp_path: Path, capsys: pytest.Capt
     with serving(tmp_path) as (_, urls):
         command = ["verdict", "--url", urls["front"], "--session", "a"]
         assert main(command) == 0
-        shown = capsys.readouterr().out
+        shown, noted = capsys.readouterr()
+        assert noted == "nothing was judged: session a has no calls\n"
         assert "not judged" in shown
         assert "output tokens  0 sent, 0 delivered, 0 wasted\n" in shown
         assert "cost           0.000000 USD\n" in shown
@@ -25,10 +26,13 @@ def test_verdict_exits_1_if_a_rule_is_broken(tmp_path: Path, capsys: pytest.Capt
                 urllib.request.urlopen(urls["front"] + "/_s/a/openvino/v1/nothing")
             refused.value.close()
         assert main(command) == 1
-        assert "no_useless_retry: Call #2 repeats #1, which was refused with 400" in capsys.readouterr().out
+        shown, noted = capsys.readouterr()
+        assert "no_useless_retry: Call #2 repeats #1, which was refused with 400" in shown
+        assert not noted
         assert main([*command, "--json"]) == 1
         assert [row["rule"] for row in json.loads(capsys.readouterr().out)["broken"]] == ["no_useless_retry"]
         assert main([*command[:3]]) == 0
+        assert capsys.readouterr().err == "nothing was judged: there are no calls outside sessions; see --session\n"
 
 
 def test_verdict_without_server_exits_1(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -81,6 +82,47 @@ async def test_scenario_says_what_is_expected(start: Start) -> None:
     assert {row["rule"] for row in verdict["broken"]} == {"attempts", "stops_at_budget"}
     judged = [name for name, value in kept(verdict).items() if value is not None]
     assert judged == ["attempts", "stops_at_budget"]
+
+
+@pytest.mark.parametrize(
+    "expect", ["attempts: false, hedges: false", "deadline: false, closes_within: false", "no_useless_retry: false"]
+)
+async def test_rule_is_off_if_it_is_false(start: Start, expect: str) -> None:
+    running = await start(f"{REAL}expect: {{{expect}}}\n{RULES}", vendors=[TOY])
+    verdict = await judge(running)
+    off = {row["rule"] for row in verdict["rules"] if row.get("why") == "`expect` leaves it out"}
+    assert off == {name.partition(":")[0] for name in expect.split(", ")}
+
+
+@pytest.mark.parametrize(("second", "wanted"), [("renewed", True), ("expired", False)])
+async def test_credential_that_was_refused_may_be_renewed(start: Start, second: str, wanted: bool) -> None:
+    running = await start(REAL + "rules: [{name: r, times: {first: 1}, error: {kind: unauthenticated}}]")
+    for key in ("expired", second):
+        target = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
+        body = {"messages": [{"role": "user", "content": "Hi"}]}
+        await running.ask("databricks", target, body, headers={"Authorization": f"Bearer {key}-12345678"})
+    verdict = (await running.ask("front", "/_emulator/verdict")).json()
+    assert kept(verdict)["no_useless_retry"] is wanted
+
+
+async def test_stream_that_is_closed_at_once_has_not_failed(start: Start) -> None:
+    slow = "clock: {scale: 0.001}\nrules: [{name: slow, latency: {itl: 500ms}}]"  # a second lasts a quarter of an hour
+    running = await start(REAL + slow, vendors=[TOY])
+    body = b'{"prompt": "Is it good?", "max": 99, "stream": true}'
+    head = "POST /chat HTTP/1.1\r\nHost: a\r\nx-key: k\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    for number in range(1, 4):
+        reader, writer = await running.connect("toy")
+        writer.write((head % len(body)).encode() + body)
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.read(1)
+        writer.transport.abort()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        while len((await control(running, "GET", "/requests")).json()["requests"]) < number:
+            await asyncio.sleep(0)
+    verdict = await judge(running)
+    assert verdict["ok"]
+    assert kept(verdict)["no_retry_after_delivery"]
 
 
 async def test_open_call_has_a_deadline_and_counts_as_running(start: Start) -> None:
