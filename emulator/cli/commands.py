@@ -433,6 +433,7 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         help="scenario of all runs: answers, budget",
     )
     flag("--jobs", type=_count, metavar="N", help="runs at a time (default: processors + 1; with --clock real 1)")
+    flag("--preload", action="store_true", help="import a Python command's libraries once, and fork its runs (Linux)")
     flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
     flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
     flag(
@@ -455,9 +456,8 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         help="a file that the command uses; repeatable",
     )
     flag("--failures", metavar="FOLDER", help="write a scenario for each failure, which shows it again")
-    flag("--html", metavar="FILE", help="write a page")
-    flag("--junit", metavar="FILE", help="write JUnit XML")
-    flag("--sarif", metavar="FILE", help="write SARIF")
+    for name, form in (("html", "a page"), ("junit", "JUnit XML"), ("sarif", "SARIF")):
+        flag(f"--{name}", metavar="FILE", help=f"write {form}")
     flag("test_command", nargs="+", metavar="COMMAND", help="what to run, behind --")
     sweep.set_defaults(run=_run_sweep)
 
@@ -762,7 +762,8 @@ def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
         shard=parse_shard(options.shard),
         base=base,
     )
-    return run_sweep(options.test_command, how, Outputs(since=options.since, watch=watch, earlier=earlier, **files))
+    outputs = Outputs(since=options.since, watch=watch, earlier=earlier, **files)
+    return run_sweep(options.test_command, how, outputs, preloads=options.preload)
 
 
 def _run_coverage(options: argparse.Namespace, settings: Settings) -> int:

@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,8 +29,10 @@ from emulator.sweep.earlier_report import (
 )
 from emulator.sweep.page import write_page
 from emulator.sweep.plan import SURVIVED, Key, SweepPlan
+from emulator.sweep.preload import PreloadedCommand, PreloadError
 from emulator.sweep.report import write_json, write_junit, write_markdown, write_sarif, write_scenarios
 from emulator.sweep.run import Baseline, Row, Sweep, SweepError, SweepOptions
+from emulator.sweep.swept_tests import SWEEP_VARIABLE
 
 _SHOWN = 3  # names of changed files
 _BAR = 24  # characters
@@ -138,7 +141,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs) -> int:
+def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, preloads: bool = False) -> int:
     """Print the table; return 1 if a cell was not survived, 2 if there is nothing to sweep, 130 after Ctrl-C."""
     from emulator import start
 
@@ -152,8 +155,9 @@ def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs) -> 
     session = _Session(words, outputs, before, files, time.monotonic())
     try:
         with start() as server:
-            _sweep(Sweep(server, options, Command(words), session.add), session)
-    except SweepError as error:
+            variables = [name for vendor in options.vendors for name in server.env(vendor)] if preloads else None
+            _sweep(Sweep(server, options, Command(words), session.add), session, variables)
+    except (SweepError, PreloadError) as error:
         print("\n".join(map(escape, f"no sweep: {error}".splitlines())), file=sys.stderr)
         return 2
     except FileNotFoundError as error:
@@ -167,10 +171,34 @@ def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs) -> 
     return int(any(row.outcome != SURVIVED for row in session.rows.values()))
 
 
-def _sweep(sweep: Sweep, session: _Session) -> None:
+def _sweep(sweep: Sweep, session: _Session, variables: Sequence[str] | None) -> None:
+    """Sweep; ``variables``: names of the variables that differ between runs, if libraries are to be preloaded."""
     baseline: Baseline = sweep.run_baseline()
     if baseline.runs_alone:
         print("sweep: two runs at once fail without a fault; one runs at a time", file=sys.stderr)
+    with ExitStack() as closing:
+        if variables is not None:
+            baseline = _preload(sweep, session.words, baseline, variables, closing)
+        _run_cells(sweep, session, baseline)
+
+
+def _preload(
+    sweep: Sweep, words: Sequence[str], baseline: Baseline, variables: Sequence[str], closing: ExitStack
+) -> Baseline:
+    """Preload the libraries of the command; print why not, or which not."""
+    try:
+        runner = PreloadedCommand(words, [*variables, SWEEP_VARIABLE])
+        closing.callback(runner.end)
+        baseline = sweep.preload(baseline, runner)
+    except PreloadError as error:
+        print(f"sweep: nothing is preloaded: {escape(str(error))}", file=sys.stderr)
+        return baseline
+    for name, why in runner.kept_out.items():
+        print(f"sweep: {name} is not preloaded, as it {escape(why)}", file=sys.stderr)
+    return baseline
+
+
+def _run_cells(sweep: Sweep, session: _Session, baseline: Baseline) -> None:
     session.calls = {call.name: call.digest for call in baseline.classes}
     plan: SweepPlan = sweep.plan(baseline)
     session.wanted = [cell.key for cell in plan.cells]

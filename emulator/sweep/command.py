@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import IO
+from typing import IO, Protocol
 
 _MAX_OUTPUT = 4000  # bytes kept of what a command prints last
 
@@ -31,12 +31,25 @@ class CommandResult:
         return "\n".join(filter(None, (self.out.strip(), self.err.strip())))
 
 
-@dataclass(slots=True)
+class Process(Protocol):
+    """Process that leads a session of its own where the system has sessions."""
+
+    pid: int
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status, negative for a signal.
+
+        Raises:
+            subprocess.TimeoutExpired: the process runs longer.
+        """
+
+
+@dataclass
 class Command:
     """A command, and its processes that run."""
 
     words: Sequence[str]
-    _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    _running: set[Process] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
     _is_over: bool = False
 
@@ -58,7 +71,7 @@ class Command:
                     self._running.discard(process)
             return CommandResult(code, _read(out), _read(err))
 
-    def _start(self, variables: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _start(self, variables: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> Process:
         with self._lock:
             if self._is_over:
                 raise InterruptedError("the sweep is over")
@@ -78,17 +91,23 @@ class Command:
         with self._lock:
             self._is_over = True
             for process in self._running:
-                end(process)
+                _kill(process)
+            for process in self._running:
+                process.wait()
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process: Process) -> None:
     """End a process with those that it started."""
+    _kill(process)
+    process.wait()
+
+
+def _kill(process: Process) -> None:
     if os.name == "posix":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
+    elif isinstance(process, subprocess.Popen) and process.poll() is None:
         process.kill()
-    process.wait()
 
 
 def _read(file: IO[bytes]) -> str:

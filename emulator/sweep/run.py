@@ -24,6 +24,7 @@ from emulator.sweep.cells import UNNOTICEABLE, Cell
 from emulator.sweep.command import CommandResult
 from emulator.sweep.places import Places
 from emulator.sweep.plan import SURVIVED, Group, Key, SweepPlan, find_next, infer, is_reported, plan_full, plan_merged
+from emulator.sweep.preload import PreloadedCommand, PreloadError
 from emulator.sweep.probe import Answer, send_again
 from emulator.sweep.swept_tests import SWEEP_VARIABLE, FinishedTest, SweptRun, read_tests, renumber
 
@@ -194,6 +195,25 @@ class Sweep:
             raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
         return slowest
 
+    def preload(self, baseline: Baseline, runner: PreloadedCommand) -> Baseline:
+        """Have further runs forked from a process with the libraries of the command; return their run without faults.
+
+        Raises:
+            PreloadError: they cannot be shared, or that run differs from the one that the command made by itself.
+        """
+        plain, self._runner = self._runner, runner
+        try:
+            self._run_plain()
+            runner.preload()
+            found = self._run_plain()
+            if _describe(found) != _describe(baseline):
+                raise PreloadError("with preloaded libraries the run without faults differs")
+        except BaseException:
+            self._runner = plain
+            runner.end()
+            raise
+        return replace(baseline, base=replace(found.base, seconds=baseline.base.seconds))
+
     def _run_plain(self) -> Baseline:
         options = self._options
         with self._session(options.clock, options.base) as client:
@@ -312,6 +332,12 @@ class Sweep:
             self._known[cell.key] = row
             if is_reported(cell):
                 self._on_row(row, self.made, left)
+
+
+def _describe(baseline: Baseline) -> object:
+    """Return what is equal for two runs without faults in which a command does the same."""
+    base, calls = baseline.base, [(call.name, call.digest, call.ordinal) for call in baseline.classes]
+    return base.ended.exit, sorted(base.broken), calls, sorted(test.test for test in base.tests)
 
 
 def _copy(row: Row, cell: Cell, baseline: Baseline) -> Row:

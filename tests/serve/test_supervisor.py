@@ -135,8 +135,8 @@ def test_python_is_started_with_safe_path() -> None:
             if isinstance(node, ast.Tuple) and ast.unparse(node).startswith("(sys.executable, '-P', "):
                 pythons.append(file.name)
         assert text.count("sys.executable") == pythons.count(file.name), file
-    # ``command.py`` runs the command that it is given, ``earlier_report.py`` git
-    assert started == {"supervisor.py", "process.py", "command.py", "earlier_report.py"}
+    # ``command.py`` and ``preload.py`` run the command that they are given, ``earlier_report.py`` git
+    assert started == {"supervisor.py", "process.py", "command.py", "preload.py", "earlier_report.py"}
 
 
 @needs_proc

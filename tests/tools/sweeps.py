@@ -1,7 +1,9 @@
 """Time sweeps of small programs against their runs without faults: ``python -m tests.tools.sweeps [--full]``.
 
+Each program is swept with ``--preload`` and without it, which must give the same outcomes.
+
 ``--full`` runs the full sweep of each program besides, and compares its outcomes with those of the merged one; that
-takes minutes. Exit status 1: they differ, or the merged sweep makes more than a fifth of its runs.
+takes minutes. Exit status 1: some differ, or the merged sweep makes more than a fifth of its runs.
 """
 
 import argparse
@@ -106,19 +108,29 @@ def count_runs(report: JSON) -> int:
     return sum(not cell["like"] for cell in report["cells"])
 
 
-def judge(name: str, file: Path, flags: Sequence[str], *, is_full: bool) -> bool:
-    """Print the figures of a program; return whether merged and full sweep agree."""
-    plain = measure_plain(file)
+def time_sweep(name: str, file: Path, plain: float, *flags: str) -> JSON:
+    """Sweep a program and print the figures; ``plain``: seconds of its run without faults."""
     before, began = os.times(), time.monotonic()
-    merged = sweep(file, *flags)
+    report = sweep(file, *flags)
     seconds, after = time.monotonic() - began, os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     print(
-        f"{name}: {plain:.2f} s without faults; {len(merged['cells'])} cells, {count_runs(merged)} of them run, "
+        f"{name}: {plain:.2f} s without faults; {len(report['cells'])} cells, {count_runs(report)} of them run, "
         f"{seconds:.1f} s = {seconds / plain:.1f} x; processor {spent:.1f} s = {spent / plain:.1f} x; "
         f"load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
+    return report
+
+
+def judge(name: str, file: Path, flags: Sequence[str], *, is_full: bool) -> bool:
+    """Print the figures of a program; return whether its sweeps agree."""
+    plain = measure_plain(file)
+    merged = time_sweep(name, file, plain, *flags)
+    preloaded = time_sweep(f"{name}, preloaded", file, plain, "--preload", *flags)
+    if list_outcomes(merged) != list_outcomes(preloaded):
+        print("  preloaded: outcomes differ", flush=True)
+        return False
     if not is_full:
         return True
     full = sweep(file, "--full", *flags)
