@@ -39,7 +39,7 @@ ON_YOUR_DATA = "on_your_data"
 """Code of errors that have the form of Azure OpenAI On Your Data."""
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 UNION_BRANCHES = frozenset(
-    {"str", "list[str]", "list[ContentPart]", "ChosenFunction"}
+    {"str", "constrained-str", "list[str]", "list[ContentPart]", "ChosenFunction"}
 )  # of unions, as ``loc`` names them; no part of a path
 
 

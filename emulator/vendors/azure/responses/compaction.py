@@ -39,8 +39,9 @@ def compact(request: Request, service: AzureService) -> Response:
             raise build_refusal(found)
         given = {"input": "", **{name: value for name, value in given.items() if value is not None}}
     wire = validate(ResponseRequest, given)
-    before = load_previous(wire, request).items
-    items = [*before, *list_given(wire, request)]
+    now = service.clock.now()
+    before = load_previous(wire, request, now).items
+    items = [*before, *list_given(wire, request, now)]
     if not items:
         raise refusals.missing_parameter("input")
     tokens = count_items(wire, parsed, items)
@@ -54,7 +55,7 @@ def compact(request: Request, service: AzureService) -> Response:
     body: Object = {
         "id": f"resp_{draw_hex(request.key, 'response')}{draw_hex(request.key, 'response', 'end', digits=18)}",
         "object": "response.compaction",
-        "created_at": int(service.clock.now()),
+        "created_at": int(now),
         "output": compacted,
         "usage": {
             "input_tokens": tokens,

@@ -24,6 +24,7 @@ from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.responses.input import identify, list_items, parse_items
 from emulator.vendors.azure.responses.references import resolve_references
+from emulator.vendors.azure.responses.stored import has_ended
 
 MAX_ITEMS = 20  # of one request
 
@@ -52,7 +53,7 @@ class NewMetadata(WireModel):
 def create(request: Request, service: AzureService) -> Change:
     """``POST /conversations``."""
     wire = validate(NewConversation, _parse_body(request, service, NewConversation))
-    items = _parse_new(wire.items or [], request)
+    items = _parse_new(wire.items or [], request, service)
     name = f"conv_{draw_hex(request.key, 'conversation')}{draw_hex(request.key, 'conversation', 'end', digits=16)}"
     document: Object = {
         "conversation": {
@@ -102,7 +103,7 @@ def delete(request: Request, service: AzureService) -> Change:
 def add_items(request: Request, service: AzureService) -> Change:
     """``POST /conversations/{conversation}/items``."""
     wire = validate(NewItems, _parse_body(request, service, NewItems))
-    items = _parse_new(wire.items, request)
+    items = _parse_new(wire.items, request, service)
 
     def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
         at = len(list_all(document, documents))
@@ -117,14 +118,15 @@ def add_items(request: Request, service: AzureService) -> Change:
 def show_items(request: Request, service: AzureService) -> Response:
     """``GET /conversations/{conversation}/items``: a page, the newest first."""
     validate_place(request, service)
-    items = list_kept(_find(request.documents, request), request.documents)
+    items = list_kept(_find(request.documents, request), request.documents, service.clock.now())
     return answer_json(list_page(items, request.query, newest_first=True), request, service)
 
 
 def show_item(request: Request, service: AzureService) -> Response:
     """``GET /conversations/{conversation}/items/{item}``."""
     validate_place(request, service)
-    return answer_json(_find_item(_find(request.documents, request), request.documents, request), request, service)
+    item = _find_item(_find(request.documents, request), request.documents, request, service)
+    return answer_json(item, request, service)
 
 
 def delete_item(request: Request, service: AzureService) -> Change:
@@ -132,7 +134,7 @@ def delete_item(request: Request, service: AzureService) -> Change:
     validate_place(request, service)
 
     def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
-        _find_item(document, documents, request)
+        _find_item(document, documents, request, service)
         deleted: JSON = [*as_array(document["deleted"]), request.params["item"]]
         return document["conversation"], {**document, "deleted": deleted}
 
@@ -152,18 +154,23 @@ def find_conversation(documents: Documents, name: str, request: Request) -> Obje
     return document
 
 
-def list_kept(document: Object, documents: Documents) -> list[Object]:
-    """Return the items of a conversation in their order, without the deleted."""
+def list_kept(document: Object, documents: Documents, now: float) -> list[Object]:
+    """Return the items of a conversation in their order, without the deleted and those of unended responses."""
     deleted = as_array(document["deleted"])
-    return [item for item in list_all(document, documents) if item["id"] not in deleted]
+    return [item for item in list_all(document, documents, now) if item["id"] not in deleted]
 
 
-def list_all(document: Object, documents: Documents) -> list[Object]:
-    """Return all items that a conversation ever had: its own and those of its responses, as they came."""
+def list_all(document: Object, documents: Documents, now: float | None = None) -> list[Object]:
+    """Return all items that a conversation ever had: its own and those of its responses, as they came.
+
+    Args:
+        now: leave out background responses that have not ended by then. Source: openai/openai-openapi, "added to this
+            conversation after this response completes".
+    """
     name = as_object(document["conversation"])["id"]
     batches = [as_object(batch) for batch in as_array(document["added"])]
     for stored in map(as_object, documents.values()):
-        if stored.get("joined") == name:
+        if stored.get("joined") == name and (now is None or not stored["background"] or has_ended(stored, now)):
             output = as_object(stored["response"])["output"]
             batches.append({"at": stored["at"], "items": [*as_array(stored["input"]), *as_array(output)]})
     batches.sort(key=lambda batch: as_integer(batch["at"]))
@@ -184,9 +191,10 @@ def _find(documents: Documents, request: Request) -> Object:
     return find_conversation(documents, request.params["conversation"], request)
 
 
-def _find_item(document: Object, documents: Documents, request: Request) -> Object:
+def _find_item(document: Object, documents: Documents, request: Request, service: AzureService) -> Object:
     name = request.params["item"]
-    found = next((item for item in list_kept(document, documents) if item["id"] == name), None)
+    kept = list_kept(document, documents, service.clock.now())
+    found = next((item for item in kept if item["id"] == name), None)
     if found is None:
         text = f"Item with id '{name}' not found in conversation '{request.params['conversation']}'."
         raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
@@ -207,7 +215,7 @@ def _parse_body(request: Request, service: AzureService, model: type[WireModel])
     return body
 
 
-def _parse_new(given: Iterable[Object], request: Request) -> list[Object]:
+def _parse_new(given: Iterable[Object], request: Request, service: AzureService) -> list[Object]:
     """Return new items with ids.
 
     Raises:
@@ -221,7 +229,7 @@ def _parse_new(given: Iterable[Object], request: Request) -> list[Object]:
         if found is not None:
             raise build_refusal(found)
     parse_items(items)
-    return identify(resolve_references(items, request, stored=True), request.key)
+    return identify(resolve_references(items, request, service.clock.now(), stored=True), request.key)
 
 
 def _error_items(count: int) -> EmulatedError:

@@ -56,8 +56,9 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     wire = validate(ResponseRequest, _complete_input(parsed.body))
     _validate_fields(wire, parsed)
     without_effect = validate_parameters(_name_as_chat(wire), parsed.profile, _PLACES)
-    earlier = load_previous(wire, request)
-    before, items = earlier.items, list_given(wire, request)
+    now = service.clock.now()
+    earlier = load_previous(wire, request, now)
+    before, items = earlier.items, list_given(wire, request, now)
     validate_ids(before, items)
     offered = parse_offer(wire, parsed)
     chat_request = _build_request(wire, parsed, [*before, *items], offered)
@@ -95,9 +96,11 @@ def _complete_input(body: JSON) -> JSON:
     return body
 
 
-def list_given(wire: ResponseRequest, request: Request) -> list[Object]:
+def list_given(wire: ResponseRequest, request: Request, now: float) -> list[Object]:
     """Return the items of the request itself, with stored ones in place of references."""
-    return resolve_references(list_items(wire.input), request, stored=wire.store is not False) if wire.input else []
+    if not wire.input:
+        return []
+    return resolve_references(list_items(wire.input), request, now, stored=wire.store is not False)
 
 
 def count_input(request: Request, service: AzureService) -> Response:
@@ -107,8 +110,9 @@ def count_input(request: Request, service: AzureService) -> Response:
     given = {name: value for name, value in fields.items() if value is not None}
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)
     validate_members("count", parsed.fields, parsed)
-    before = load_previous(wire, request).items
-    count = count_items(wire, parsed, [*before, *list_given(wire, request)])
+    now = service.clock.now()
+    before = load_previous(wire, request, now).items
+    count = count_items(wire, parsed, [*before, *list_given(wire, request, now)])
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
     return Response(200, dump_json(body), headers)

@@ -6,7 +6,7 @@ from emulator.core.json import Object, as_array, as_object, as_text
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.responses.conversations import find_conversation, list_all, list_kept
 from emulator.vendors.azure.responses.models import ResponseRequest
-from emulator.vendors.azure.responses.stored import find_stored
+from emulator.vendors.azure.responses.stored import find_stored, list_output
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ def validate_previous(wire: ResponseRequest) -> None:
         raise refusals.contradicts(text, "previous_response_id", "mutually_exclusive_parameters")
 
 
-def load_previous(wire: ResponseRequest, request: Request) -> PreviousItems:
+def load_previous(wire: ResponseRequest, request: Request, now: float) -> PreviousItems:
     """Return the items of the conversation that the request continues.
 
     Raises:
@@ -42,16 +42,16 @@ def load_previous(wire: ResponseRequest, request: Request) -> PreviousItems:
         name = given if isinstance(given, str) else as_text(given["id"])
         document = find_conversation(request.documents, name, request)
         at = len(list_all(document, request.documents))
-        return PreviousItems(list_kept(document, request.documents), name, at)
+        return PreviousItems(list_kept(document, request.documents, now), name, at)
     return PreviousItems(
-        [] if wire.previous_response_id is None else _load_response(wire.previous_response_id, request)
+        [] if wire.previous_response_id is None else _load_response(wire.previous_response_id, request, now)
     )
 
 
-def _load_response(name: str, request: Request) -> list[Object]:
+def _load_response(name: str, request: Request, now: float) -> list[Object]:
     document = find_stored(request.documents, name, request)
     if document is None:
         text = f"Previous response with id '{name}' not found."
         raise refusals.contradicts(text, "previous_response_id", "previous_response_not_found")
-    output = as_array(as_object(document["response"])["output"])
-    return [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]), *output)]
+    given = (*as_array(document["before"]), *as_array(document["input"]))
+    return [*map(as_object, given), *list_output(document, now)]

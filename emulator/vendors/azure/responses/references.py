@@ -10,11 +10,12 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.responses.stored import list_output
 
 _KIND = "item_reference"
 
 
-def resolve_references(items: Sequence[Object], request: Request, *, stored: bool) -> list[Object]:
+def resolve_references(items: Sequence[Object], request: Request, now: float, *, stored: bool) -> list[Object]:
     """Return items with the stored ones in place of references.
 
     Args:
@@ -25,7 +26,7 @@ def resolve_references(items: Sequence[Object], request: Request, *, stored: boo
     """
     if not any(item.get("type") == _KIND for item in items):
         return [*items]
-    known = {item.get("id"): item for item in _list_stored(request.documents, request.principal)}
+    known = {item.get("id"): item for item in _list_stored(request.documents, request.principal, now)}
     return [_resolve(item, known, stored=stored) if item.get("type") == _KIND else item for item in items]
 
 
@@ -55,13 +56,13 @@ def _resolve(item: Object, known: Mapping[JSON, Object], *, stored: bool) -> Obj
     raise EmulatedError(ErrorKind.INVALID_REQUEST, text, param="input", status=404)
 
 
-def _list_stored(documents: Mapping[str, JSON], principal: str) -> Iterator[Object]:
+def _list_stored(documents: Mapping[str, JSON], principal: str, now: float) -> Iterator[Object]:
     """Yield the items of the stored responses and conversations of a principal, without the deleted."""
     owned = [document for document in map(as_object, documents.values()) if document.get("principal") == principal]
     deleted = {name for document in owned if "added" in document for name in as_array(document["deleted"])}
     for document in owned:
         groups: list[JSON] = [as_object(batch)["items"] for batch in as_array(document.get("added", []))]
         if "response" in document:
-            groups += [document["input"], as_object(document["response"])["output"]]
+            groups += [document["input"], [*list_output(document, now)]]
         items = [as_object(item) for group in groups for item in as_array(group)]
         yield from (item for item in items if item["id"] not in deleted)

@@ -59,9 +59,19 @@ def build_state(document: Object, now: float) -> Object:
     open_end: Object = {"completed_at": None, "output": [], "incomplete_details": None, "usage": None}
     if "cancelled_at" in document:
         return {**response, "status": "cancelled", **open_end}
-    if now < as_number(document["ends"]) - _TOLERANCE:
-        return {**response, "status": "in_progress", **open_end}
-    return response
+    return response if has_ended(document, now) else {**response, "status": "in_progress", **open_end}
+
+
+def has_ended(document: Object, now: float) -> bool:
+    """Return whether a response was generated to its end."""
+    return "cancelled_at" not in document and now >= as_number(document["ends"]) - _TOLERANCE
+
+
+def list_output(document: Object, now: float) -> list[Object]:
+    """Return the items that a response has generated: a background one all at its end, else none."""
+    if document["background"] and not has_ended(document, now):
+        return []
+    return [as_object(item) for item in as_array(as_object(document["response"])["output"])]
 
 
 def delete(request: Request, service: AzureService) -> Change:
@@ -91,7 +101,7 @@ def cancel(request: Request, service: AzureService) -> Change:
             raise refusals.contradicts("Cannot cancel a synchronous response.", None)
         now = service.clock.now()
         if "cancelled_at" not in document:
-            if now >= as_number(document["ends"]) - _TOLERANCE:
+            if has_ended(document, now):
                 raise refusals.contradicts(_CANCEL_ERRORS[as_text(as_object(document["response"])["status"])], None)
             document = {**document, "cancelled_at": now}
         return Write(answer_json(build_state(document, now), request, service), request.params["response"], document)

@@ -88,3 +88,33 @@ async def test_background_response_is_in_progress_until_last_token(start: Start)
     running.built.runtime.advance(3.0)
     done = (await running.ask("azure", path, method="GET", headers=key)).json()
     assert (done["status"], bool(done["output"])) == ("completed", True)
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_items_of_background_response_follow_its_end(start: Start, cancelled: bool) -> None:
+    running = await start("latency: {ttft: 2s, itl: 0s}\n")
+    key = {"api-key": "k"}
+
+    async def call(path: str, body: JSON = None, method: str = "POST", status: int = 200) -> JSON:
+        answer = await running.ask("azure", path, body, method=method, headers=key)
+        assert answer.status == status, answer.json()
+        return answer.json()
+
+    conversation = (await call("/openai/v1/conversations", {}))["id"]
+    items = f"/openai/v1/conversations/{conversation}/items"
+    made = await call(V1, ask(background=True, conversation=conversation))
+    alone = await call(f"{V1}/input_tokens", ask())
+    assert (await call(items, method="GET"))["data"] == []
+    assert await call(f"{V1}/input_tokens", ask(conversation=conversation)) == alone
+    before = (await call(f"{V1}/input_tokens", ask(previous_response_id=made["id"])))["input_tokens"]
+    if cancelled:
+        await call(f"{V1}/{made['id']}/cancel")
+    running.built.runtime.advance(3.0)
+    assert [item["role"] for item in (await call(items, method="GET"))["data"]] == (
+        [] if cancelled else ["assistant", "user"]
+    )
+    after = (await call(f"{V1}/input_tokens", ask(previous_response_id=made["id"])))["input_tokens"]
+    assert (after > before) is not cancelled
+    stored = (await call(f"{V1}/{made['id']}", method="GET"))["output"]
+    reference = {"type": "item_reference", "id": stored[0]["id"] if stored else "msg_0"}
+    await call(f"{V1}/input_tokens", ask(input=[reference]), status=404 if cancelled else 200)

@@ -111,6 +111,8 @@ async def test_batch_has_counts_and_failures(start: Start) -> None:
     assert (stopped["status"], stopped["file_counts"]["cancelled"]) == ("cancelled", 1)
     one = f"{STORES}/{store}/files/{files[1]}"
     assert (await read(running, one, {"attributes": {"k": True}}))["attributes"] == {"k": True}
+    refused = (await ask(running, one, {"attributes": {"k": "x" * 513}})).json()["error"]
+    assert (refused["param"], "constrained" in refused["message"]) == ("attributes.k", False)
     assert (await read(running, one, method="DELETE"))["object"] == "vector_store.file.deleted"
     assert (await ask(running, one)).json()["error"]["message"].startswith("No file found with id")
 
