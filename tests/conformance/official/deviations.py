@@ -42,7 +42,8 @@ KNOWN: dict[str, str] = {
     _CHUNK + r"\.choices\[\]\.delta\.(audio|context|reasoning_content): unknown": _AZURE,
     r"CreateChatCompletionResponse \.choices\[\]\.message\.(context|reasoning_content): unknown": _AZURE,
     rf"(CreateChatCompletionResponse|ChatCompletionList \.data\[\]) ?\.{_ECHO}: unknown": _STORED,
-    r"(ChatCompletionList|List(Files|Batches|VectorStores)Response) \.(first_id|last_id): null, not string": _EMPTY,
+    r"(ChatCompletionList|ConversationItemList|List(Files|Batches|VectorStores)Response) "
+    r"\.(first_id|last_id): null, not string": _EMPTY,
     r"(ListVectorStoresResponse \.data\[\]|VectorStoreObject ?)\.description: unknown": _SHOWN,
     r"(ListVectorStoresResponse \.data\[\]|VectorStoreObject ?)\.expires_after: null, not object": _NULL,
     r"(Batch|ListBatchesResponse \.data\[\]) ?\.\w*(_at|_id|errors): null, not (integer|string|object)": _NULL,

@@ -51,7 +51,6 @@ _MESSAGES: list[JSON] = [
         "system": [{"type": "text", "text": "Be kind."}],
         "stop_sequences": ["x"],
         "temperature": 0.5,
-        "top_p": 0.9,
         "top_k": 3,
         "metadata": {"user_id": "a"},
     },

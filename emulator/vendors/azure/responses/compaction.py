@@ -18,8 +18,7 @@ from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import parse_request
 from emulator.vendors.azure.responses.input import identify
 from emulator.vendors.azure.responses.models import ResponseRequest
-from emulator.vendors.azure.responses.parse import count_items, list_given
-from emulator.vendors.azure.responses.previous_response import load_previous
+from emulator.vendors.azure.responses.parse import count_items, load_items
 from emulator.vendors.azure.url_kind import RESPONSES_KINDS
 
 _RATIO = 8  # tokens of a conversation for each reported output token of its compaction; unverified
@@ -39,9 +38,8 @@ def compact(request: Request, service: AzureService) -> Response:
             raise build_refusal(found)
         given = {"input": "", **{name: value for name, value in given.items() if value is not None}}
     wire = validate(ResponseRequest, given)
-    now = service.clock.now()
-    before = load_previous(wire, request, now).items
-    items = [*before, *list_given(wire, request, now)]
+    earlier, given_items = load_items(wire, request, service)
+    items = [*earlier.items, *given_items]
     if not items:
         raise refusals.missing_parameter("input")
     tokens = count_items(wire, parsed, items)
@@ -55,7 +53,7 @@ def compact(request: Request, service: AzureService) -> Response:
     body: Object = {
         "id": f"resp_{draw_hex(request.key, 'response')}{draw_hex(request.key, 'response', 'end', digits=18)}",
         "object": "response.compaction",
-        "created_at": int(now),
+        "created_at": int(service.clock.now()),
         "output": compacted,
         "usage": {
             "input_tokens": tokens,

@@ -25,7 +25,7 @@ from emulator.vendors.azure.request import ParsedRequest, has_padding, parse_req
 from emulator.vendors.azure.responses.file_search import FileSearchResult, search_files
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
-from emulator.vendors.azure.responses.previous_response import load_previous, validate_previous
+from emulator.vendors.azure.responses.previous_response import PreviousItems, load_previous, validate_previous
 from emulator.vendors.azure.responses.prompts import fill_prompt
 from emulator.vendors.azure.responses.references import resolve_references, validate_ids
 from emulator.vendors.azure.responses.render import ResponsesCodec
@@ -56,9 +56,8 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     wire = validate(ResponseRequest, _complete_input(parsed.body))
     _validate_fields(wire, parsed)
     without_effect = validate_parameters(_name_as_chat(wire), parsed.profile, _PLACES)
-    now = service.clock.now()
-    earlier = load_previous(wire, request, now)
-    before, items = earlier.items, list_given(wire, request, now)
+    earlier, items = load_items(wire, request, service)
+    before = earlier.items
     validate_ids(before, items)
     offered = parse_offer(wire, parsed)
     chat_request = _build_request(wire, parsed, [*before, *items], offered)
@@ -96,11 +95,17 @@ def _complete_input(body: JSON) -> JSON:
     return body
 
 
-def list_given(wire: ResponseRequest, request: Request, now: float) -> list[Object]:
-    """Return the items of the request itself, with stored ones in place of references."""
+def load_items(wire: ResponseRequest, request: Request, service: AzureService) -> tuple[PreviousItems, list[Object]]:
+    """Return what a request continues, and its own items, with stored ones in place of references.
+
+    Raises:
+        EmulatedError: one of them does not exist.
+    """
+    now = service.clock.now()
+    earlier = load_previous(wire, request, now)
     if not wire.input:
-        return []
-    return resolve_references(list_items(wire.input), request, now, stored=wire.store is not False)
+        return earlier, []
+    return earlier, resolve_references(list_items(wire.input), request, now, stored=wire.store is not False)
 
 
 def count_input(request: Request, service: AzureService) -> Response:
@@ -110,9 +115,8 @@ def count_input(request: Request, service: AzureService) -> Response:
     given = {name: value for name, value in fields.items() if value is not None}
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)
     validate_members("count", parsed.fields, parsed)
-    now = service.clock.now()
-    before = load_previous(wire, request, now).items
-    count = count_items(wire, parsed, [*before, *list_given(wire, request, now)])
+    earlier, items = load_items(wire, request, service)
+    count = count_items(wire, parsed, [*earlier.items, *items])
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
     return Response(200, dump_json(body), headers)
