@@ -39,7 +39,8 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Import
         if status is None:
             found.lost.append(f"{place}: the status of the response is no number from 100 to 599")
             continue
-        headers, body = _decode(_read_vcr_headers(response.get("headers")), _read_vcr_body(response.get("body")))
+        answer = _read_vcr_body(response.get("body"), found.lost, f"{place}: the body of the response")
+        headers, body = _decode(_read_vcr_headers(response.get("headers")), answer)
         if body is None:
             found.lost.append(f"{place}: the response is compressed in a way that cannot be read")
             continue
@@ -48,7 +49,7 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Import
             continue
         exchange.method = str(request.get("method", "GET"))
         exchange.request_headers = drop_framing(_read_vcr_headers(request.get("headers")))
-        exchange.request_body = _read_vcr_body(request.get("body"))
+        exchange.request_body = _read_vcr_body(request.get("body"), found.lost, f"{place}: the body of the request")
         exchange.status = status
         exchange.reason = str(_read_member(response, "status").get("message") or "")
         finish_exchange(exchange, headers, body, 0.0, 0.0)
@@ -128,11 +129,12 @@ def _read_status(response: Mapping[str, object]) -> int | None:
     return code if type(code) is int and 100 <= code <= 599 else None
 
 
-def _read_base64(text: str) -> bytes:
-    """Decode base64; of text that is none, nothing is left."""
+def _read_base64(text: str, lost: list[str], place: str) -> bytes:
+    """Decode base64, which may be wrapped; text that is none is listed, and nothing of it is left."""
     try:
-        return base64.b64decode(text)
+        return base64.b64decode("".join(text.split()), validate=True)
     except ValueError:
+        lost.append(f"{place} is no base64: it is left empty")
         return b""
 
 
@@ -146,10 +148,10 @@ def _read_vcr_headers(value: object) -> Headers:
     return tuple(pairs)
 
 
-def _read_vcr_body(value: object) -> bytes:
+def _read_vcr_body(value: object, lost: list[str], place: str) -> bytes:
     if isinstance(value, dict):
         if "base64_string" in value:
-            return _read_base64(str(value["base64_string"]))
+            return _read_base64(str(value["base64_string"]), lost, place)
         value = value.get("string", value if value and "string" not in value else "")
     if isinstance(value, bytes):
         return value
@@ -209,7 +211,9 @@ def read_har(value: JSON, file: str, vendor: str, attached: Attached = attach_no
             continue
         exchange.method = str(request.get("method", "GET"))
         exchange.request_headers = drop_framing(_read_har_headers(request))
-        exchange.request_body = _read_post_data(as_mapping(request.get("postData")), attached)
+        exchange.request_body = _read_post_data(
+            as_mapping(request.get("postData")), attached, found.lost, f"{place}: the body of the request"
+        )
         exchange.time = _read_moment(entry.get("startedDateTime"))
         _read_har_response(exchange, entry, response, attached, place, found)
         streams += exchange.is_streamed
@@ -232,8 +236,9 @@ def _read_har_response(
         return
     exchange.status, exchange.reason = status, str(response.get("statusText") or "")
     content = as_mapping(response.get("content"))
-    body = _read_har_text(content, attached)
-    if not body and isinstance(size := content.get("size"), int) and size > 0:
+    known = len(found.lost)
+    body = _read_har_text(content, attached, found.lost, f"{place}: the body of the response")
+    if not body and len(found.lost) == known and isinstance(size := content.get("size"), int) and size > 0:
         found.lost.append(f"{place}: the file has no body of the response, of {size} bytes")
     headers = tuple(pair for pair in _read_har_headers(response) if pair[0].lower() != "content-encoding")
     finish_exchange(exchange, headers, body, wait, wait + receive)
@@ -256,16 +261,16 @@ def _members(value: JSON) -> Iterator[Object]:
     return map(as_mapping, as_items(value))
 
 
-def _read_har_text(content: Object, attached: Attached) -> bytes:
+def _read_har_text(content: Object, attached: Attached, lost: list[str], place: str) -> bytes:
     if content.get("_file"):
         return attached(str(content["_file"]))
     text = str(content.get("text") or "")
-    return _read_base64(text) if content.get("encoding") == "base64" else text.encode()
+    return _read_base64(text, lost, place) if content.get("encoding") == "base64" else text.encode()
 
 
-def _read_post_data(data: Object, attached: Attached) -> bytes:
+def _read_post_data(data: Object, attached: Attached, lost: list[str], place: str) -> bytes:
     if data.get("_file") or isinstance(data.get("text"), str):
-        return _read_har_text(data, attached)
+        return _read_har_text(data, attached, lost, place)
     return urlencode(
         [(str(item.get("name", "")), str(item.get("value", ""))) for item in _members(data.get("params"))]
     ).encode()

@@ -424,6 +424,29 @@ def test_malformed_interaction_is_no_traceback(wrong: JSON, tmp_path: Path, caps
         assert capsys.readouterr().out.startswith(("1 exchange in ", "2 exchanges in "))
 
 
+def test_body_that_is_no_base64_is_listed(tmp_path: Path) -> None:
+    wrong = {"base64_string": "eA=*"}
+    tape = {"request": {"method": "POST", "uri": URL, "body": wrong}, "response": {"body": wrong}}
+    content: JSON = {"text": "a", "encoding": "base64", "size": 1}
+    wrapped: JSON = {"text": "e\r\nA==\n", "encoding": "base64", "size": 1}
+    har = [
+        entry(response={"status": 200, "headers": [], "content": content}),
+        entry(response={"status": 200, "headers": [], "content": wrapped}),
+    ]
+    of_tape = read(tmp_path, {"version": 1, "interactions": [tape]})
+    assert of_tape.lost == [
+        "file: interactions[0]: the body of the response is no base64: it is left empty",
+        "file: interactions[0]: the body of the request is no base64: it is left empty",
+    ]
+    assert (of_tape.exchanges[0].request_body, of_tape.exchanges[0].body) == (b"", b"")
+    of_har = read(tmp_path, {"log": {"version": "1.2", "entries": har}})
+    assert [line for line in of_har.lost if "base64" in line] == [
+        "file: log.entries[0]: the body of the response is no base64: it is left empty"
+    ]
+    assert [exchange.body for exchange in of_har.exchanges] == [b"", b"x"]
+    assert not any("has no body" in line for line in of_har.lost)
+
+
 @pytest.mark.parametrize(
     ("code", "kept"),
     [
