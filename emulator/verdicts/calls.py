@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +20,7 @@ _SLACK = 0.005  # seconds; the end of an answer is noted just before its last by
 _UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed
 _EARLY = 0.9  # part of a wait after which a caller may come back
 _AT_ONCE = 0.25  # seconds; a caller that comes sooner after a failure is hardly the one that failed
+_MANY = 64  # callers of equal requests; an older failure or answer of so many is looked at no more
 _LONGEST_WAIT = 60.0  # seconds; a failure that is older is not the first of several that equal callers try again
 
 
@@ -150,11 +152,13 @@ class CallHistory:
     Fields:
         chains: attempts of one request, each after the failure of the one before; single calls are chains of one.
         follows_clock: scenario time passes as real time does; else waits cannot be compared with ``Retry-After``.
+        shared: keys of requests that several callers may make at once; which of them tries again is not certain.
     """
 
     calls: Sequence[Call]
     chains: Sequence[Sequence[Call]]
     follows_clock: bool = True
+    shared: Set[Hashable] = frozenset()
 
     @property
     def retries(self) -> Iterator[Retry]:
@@ -170,8 +174,10 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: 
     by_key: dict[Hashable, list[Call]] = defaultdict(list)
     for call in calls:
         by_key[call.key].append(call)
-    chains = [chain for equal in by_key.values() for chain in _EqualCalls(equal, hedges).chains]
-    return CallHistory(calls, sorted(chains, key=lambda chain: chain[0].start), follows_clock)
+    joined = {key: _EqualCalls(equal, hedges).chains for key, equal in by_key.items()}
+    chains = sorted((chain for equal in joined.values() for chain in equal), key=lambda chain: chain[0].start)
+    shared = {key for key, equal in joined.items() if hedges > 1 and len(equal) > 1}
+    return CallHistory(calls, chains, follows_clock, shared)
 
 
 class _EqualCalls:
@@ -179,9 +185,10 @@ class _EqualCalls:
 
     def __init__(self, calls: Sequence[Call], hedges: int) -> None:
         self.chains: list[list[Call]] = []
-        self._calls, self._hedges = calls, hedges
-        self._failed: list[list[Call]] = []  # chains that may go on
-        self._answered: list[Call] = []
+        self._hedges = hedges
+        self._failed: deque[list[Call]] = deque(maxlen=_MANY)  # chains that may go on
+        self._answered: deque[Call] = deque(maxlen=_MANY)
+        self._starts = [call.start for call in calls]
         for call in calls:
             self._add(call)
 
@@ -202,20 +209,22 @@ class _EqualCalls:
     def _find(self, call: Call) -> list[Call] | None:
         """Return the chain that a call goes on with.
 
-        Of callers that make equal requests at once, the one that failed first comes back first. A call that would come
+        Of callers that make equal requests at once, the one that may come first comes first. A call that would come
         too early is another caller's first, if there may be so many and those that failed come back later. So no caller
         is taken for a hasty one.
         """
         before = [chain for chain in self._failed if self._may_go_on(chain[-1], call)]
+        if self._hedges == 1 and len(before) < 2:  # without a look at its headers
+            return next(iter(before), None)
         if not before:
             return None
         since = min(max(chain[-1].end for chain in before), call.start - _LONGEST_WAIT)
-        first = min((chain for chain in before if chain[-1].end >= since), key=lambda chain: chain[-1].end)
-        due = first[-1].end + max((first[-1].asked or 0.0) * _EARLY, _AT_ONCE)
+        first = min((chain for chain in before if chain[-1].end >= since), key=_find_due)
+        due = _find_due(first)
         if self._hedges == 1 or call.start >= due:
             return first
-        callers = sum(chain[-1].end > call.start or chain in before for chain in self.chains)
-        coming = sum(one.start >= due for one in self._calls)
+        callers = len(before) + sum(chain[-1].end > call.start for chain in self.chains[-_MANY:])
+        coming = len(self._starts) - bisect_left(self._starts, due)
         return first if callers >= self._hedges or coming < len(before) else None
 
     def _may_go_on(self, before: Call, call: Call) -> bool:
@@ -227,6 +236,11 @@ class _EqualCalls:
             one.start <= before.end and before.start <= one.end <= min(call.start, before.end) + _SLACK
             for one in self._answered
         )
+
+
+def _find_due(chain: Sequence[Call]) -> float:
+    """Return when the next attempt may come at the earliest."""
+    return chain[-1].end + max((chain[-1].asked or 0.0) * _EARLY, _AT_ONCE)
 
 
 def find_slack(call: Call) -> float:

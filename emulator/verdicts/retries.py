@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+
 from emulator.verdicts.calls import Call, CallHistory, Retry
 from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule
 
@@ -16,17 +19,24 @@ def _judge_attempts(history: CallHistory, expected: Expectations) -> Finding:
     chains = [chain for chain in history.chains if chain[0].failed]
     if not chains:
         return Unjudged("no call failed")
+    shared: dict[Hashable, list[Call]] = defaultdict(list)
+    for chain in chains:
+        if chain[0].key in history.shared:
+            shared[chain[0].key] += chain
+    found = [chain for chain in chains if chain[0].key not in history.shared and len(chain) > expected.attempts]
     return [
-        Breach(
-            "attempts",
-            chain,
-            f"Call {chain[-1].name} is attempt {len(chain)} of the same request; a sound client gives up after "
-            f"{expected.attempts}.",
-            {"attempts": len(chain), "allowed": expected.attempts},
-        )
-        for chain in chains
-        if len(chain) > expected.attempts
+        *(_breach_of_attempts(chain, "a sound client gives up", expected.attempts) for chain in found),
+        *(
+            _breach_of_attempts(calls, f"{expected.hedges} sound callers give up", expected.attempts * expected.hedges)
+            for calls in shared.values()
+            if len(calls) > expected.attempts * expected.hedges
+        ),
     ]
+
+
+def _breach_of_attempts(calls: Sequence[Call], who: str, allowed: int) -> Breach:
+    sentence = f"Call {calls[-1].name} is attempt {len(calls)} of the same request; {who} after {allowed}."
+    return Breach("attempts", calls, sentence, {"attempts": len(calls), "allowed": allowed})
 
 
 def is_hopeless(call: Call) -> bool:

@@ -20,6 +20,7 @@ _EQUAL = 0.05  # part of a wait; waits that differ by less are equal, however ma
 _TRIES = 8  # numbers of callers that are tried
 _BRIEF = 0.1  # seconds; after shorter waits callers come back together, whatever they draw
 _OWN = 0.1  # part of a wait that a busy client may add itself to the one before, so that equal waits are found
+_MAX_STEPS = 99  # of growth, which would overflow for a client that never gives up
 _NOT_AGAIN = "no call was tried again"
 
 
@@ -41,14 +42,16 @@ def _judge_retry_after(history: CallHistory, expected: Expectations) -> Finding:
 
 
 def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
-    pairs = [pair for chain in history.chains for pair in _pair_waits(chain)]
+    pairs = [pair for chain in history.chains if chain[0].key not in history.shared for pair in _pair_waits(chain)]
+    if not pairs and history.shared:
+        return Unjudged("callers made equal requests at once, so that the waits of each are not known")
     if not pairs:
         twice = any(len(chain) > 2 for chain in history.chains)
         dictated = "Retry-After dictated each wait, or is no longer kept"
         return Unjudged(dictated if twice else "no call was tried again twice" if any(history.retries) else _NOT_AGAIN)
     found: dict[Call, Breach] = {}  # one for each call
     for first, second, steps in pairs:
-        if _is_short(first, second, expected.growth**steps * (1 - expected.early)):
+        if _is_short(first, second, expected.growth ** min(steps, _MAX_STEPS) * (1 - expected.early)):
             found.setdefault(second.call, _breach_of_growth(first, second, expected))
     return [*found.values()]
 

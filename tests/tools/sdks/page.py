@@ -43,8 +43,12 @@ def find_cell(scenarios: Mapping[str, JSON], rule: str) -> str:
     if not broken:
         return f"kept {len(judged)}"
     breaches = [breach for row in scenarios.values() for breach in row["broken"] if breach["rule"] == rule]
-    figures = ", ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in breaches[0]["figures"].items())
+    figures = ", ".join(f"{name.replace('_', ' ')} {_write(value)}" for name, value in breaches[0]["figures"].items())
     return f"**broken** {broken} of {len(judged)}" + (f": {figures}" if figures else "")
+
+
+def _write(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _write_rules(data: Mapping[str, JSON]) -> str:
