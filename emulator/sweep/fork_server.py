@@ -28,7 +28,8 @@ if TYPE_CHECKING:
             modules: modules to import, in order.
             files: file of each module of the program by its name; empty: it has none.
             rewritten: modules whose assertions pytest rewrites.
-            varying: environment variables that differ between runs, or that the program sets.
+            varying: environment variables that the program sets.
+            given: environment variables of which each run has its own.
             learn: file to which the forked process writes its modules at its end; empty: none.
         """
 
@@ -39,13 +40,46 @@ if TYPE_CHECKING:
         files: dict[str, str]
         rewritten: list[str]
         varying: list[str]
+        given: list[str]
         learn: str
 
 
 _TASKS, _FILES = "/proc/self/task", "/proc/self/fd"
 _WHOLE = "all variables"
+_PLACEHOLDER = "http://127.0.0.1:9/no-run"  # where nothing answers
+_USES = set(dir(str)) - set(dir(object)) | {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"}
+_USES |= {"__str__", "__repr__", "__format__", "__reduce_ex__"}
+_READS = "reads {} of the environment when it is imported"
+_given: dict[str, _Given] = {}
+_places: dict[str, list[tuple[dict[str, object], str]]] = {}
 _read: set[str] = set()
 _written: set[str] = set()
+
+
+class _Given(str):
+    """Value that stands for a variable of a run while libraries are imported; it notes any use but to pass it on."""
+
+    is_used = False
+    reader = ""
+
+    def __radd__(self, other: str) -> str:
+        self.is_used = True
+        return other
+
+
+def _note(name: str) -> Callable[..., object]:
+    """Return a method of ``str`` that notes its use."""
+    method = getattr(str, name)
+
+    def noted(self: _Given, *args: object, **named: object) -> object:
+        self.is_used = True
+        return method(self, *args, **named)
+
+    return noted
+
+
+for _name in _USES:
+    setattr(_Given, _name, _note(_name))
 
 
 class _Watched(os._Environ):  # type: ignore[type-arg]  # subscripts fail at run time in old releases
@@ -53,6 +87,8 @@ class _Watched(os._Environ):  # type: ignore[type-arg]  # subscripts fail at run
 
     def __getitem__(self, key: str) -> str:
         _read.add(key)
+        if key in _given:
+            return _given[key]
         found: str = super().__getitem__(key)
         return found
 
@@ -71,6 +107,7 @@ class _Watched(os._Environ):  # type: ignore[type-arg]  # subscripts fail at run
 
 def _preload(plan: Plan) -> dict[str, str]:
     """Import the modules of a plan; return the first that cannot be shared by forked processes, with the reason."""
+    _given.update((name, _Given(_PLACEHOLDER)) for name in plan["given"])
     plain, seen, files = type(os.environ), set(sys.modules), set(os.listdir(_FILES))
     os.environ.__class__ = _Watched
     for name in plan["modules"]:
@@ -82,14 +119,55 @@ def _preload(plan: Plan) -> dict[str, str]:
             return {"module": name, "why": f"cannot be imported alone: {error!r}"}
         new = set(sys.modules) - seen
         seen |= new
-        why = _find_other(new, plan["files"]) or _find_harm(plan["varying"], files)
+        why = _find_other(new, plan["files"]) or _find_use(name) or _find_harm(plan["varying"], files)
         if why:
             return {"module": name, "why": why}
     os.environ.__class__ = plain
+    for variable in _given:  # not of items(), whose pair would hold the value
+        given = _given[variable]
+        places = _find_places(given) if given.reader else []
+        if places is None:
+            return {"module": given.reader, "why": _READS.format(variable)}
+        _places[variable] = places
     for name in plan["rewritten"]:
         if name in sys.modules:  # else pytest warns that it came too late to rewrite the assertions of a plugin
             sys.modules[name].__doc__ = f"{sys.modules[name].__doc__ or ''}\n\nPYTEST_DONT_REWRITE"
     return {}
+
+
+def _find_use(module: str) -> str:
+    """Return why a module must not be shared that used a variable of a run, and note that it read one."""
+    for variable in _read & set(_given):
+        given = _given[variable]
+        given.reader = given.reader or module
+        if given.is_used:
+            return _READS.format(variable)
+    return ""
+
+
+def _find_places(given: _Given) -> list[tuple[dict[str, object], str]] | None:
+    """Return the global variables of modules that are this value; ``None``: something else has it, too."""
+    import gc
+
+    modules = {id(vars(module)) for module in list(sys.modules.values())}
+    places: list[tuple[dict[str, object], str]] = []
+    for holder in gc.get_referrers(given):
+        if isinstance(holder, dict) and id(holder) in modules:
+            for name in holder:  # not in a comprehension, whose cell would hold the value
+                if holder[name] is given:
+                    places.append((holder, name))
+        elif holder is not _given and not isinstance(holder, type(sys._getframe())):
+            return None
+    return places
+
+
+def _fill(variables: dict[str, str]) -> None:
+    """Give the environment and the libraries their variables."""
+    _given.clear()
+    os.environ.update(variables)
+    for variable, places in _places.items():
+        for holder, name in places:
+            holder[name] = variables[variable]
 
 
 def _find_other(names: set[str], files: dict[str, str]) -> str:
@@ -104,7 +182,7 @@ def _find_harm(varying: list[str], files: set[str]) -> str:
     """Return why a module must not be shared that was imported just now; empty if it may be."""
     read = _read.intersection([*varying, _WHOLE]) - _written  # some set one for the time of their import
     if read:
-        return f"reads {min(read)} of the environment when it is imported"
+        return _READS.format(min(read))
     if len(os.listdir(_TASKS)) > 1:
         return "starts a thread when it is imported"
     if set(os.listdir(_FILES)) - files:
@@ -172,7 +250,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> Plan:
             except OSError as error:
                 send({"error": str(error), "pid": os.getpid()})
                 os._exit(1)
-            os.environ.update(request["variables"])
+            _fill(request["variables"])
             send({"pid": os.getpid()})
             requests.close()
             replies.close()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SERVER = Path(__file__).with_name("fork_server.py")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _FLAGS = re.compile(r"-[bBdEIOPqsSuv]+")
-_MAX_STARTS = 10  # each without one more library that cannot be shared
+_MAX_STARTS = 12  # each without one more library that cannot be shared
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
 _LOADERS = frozenset({"SourceFileLoader", "SourcelessFileLoader", "ExtensionFileLoader"})
 _REWRITES = "AssertionRewritingHook"  # of pytest
@@ -191,7 +191,7 @@ class PreloadedCommand(Command):
         if not hasattr(os, "pidfd_open") or not Path("/proc/self/task").is_dir():
             raise PreloadError("this system cannot await forked processes and list their threads")
         self._program = parse_command(words)
-        self._varying = [*varying]
+        self._varying, self._set = varying, list[str]()
         self._folder = tempfile.TemporaryDirectory(prefix="emulator-preload-")
         self._learned = Path(self._folder.name, "modules.json")
         self.kept_out = {}
@@ -207,7 +207,7 @@ class PreloadedCommand(Command):
             found = json.loads(self._learned.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             raise PreloadError("the program ends without the end of its interpreter") from None
-        self._varying += found["set"]
+        self._set = found["set"]
         files = {name: file for name, file, _ in found["modules"]}
         loaders = {name: loader for name, _, loader in found["modules"]}
         names = _list_libraries(files, loaders, self._program)
@@ -235,7 +235,8 @@ class PreloadedCommand(Command):
             "modules": [*modules],
             "files": {**files},
             "rewritten": [*rewritten],
-            "varying": self._varying,
+            "varying": self._set,
+            "given": [name for name in self._varying if name not in self._set],
             "learn": learn,
         }
 

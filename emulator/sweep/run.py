@@ -138,12 +138,14 @@ class Baseline:
     Fields:
         document: the scenario of all runs, if there is one.
         runs_alone: two runs at once failed, and one did not.
+        calls: how many calls the run made.
     """
 
     base: Run
     document: Object
     classes: Sequence[CallClass]
     runs_alone: bool = False
+    calls: int = 0
 
 
 OnRow = Callable[[Row, int, int], None]
@@ -203,26 +205,34 @@ class Sweep:
         """
         plain, self._runner = self._runner, runner
         try:
-            self._run_plain()
+            self._run_forked(baseline)
             runner.preload()
-            found = self._run_plain()
-            if _describe(found) != _describe(baseline):
-                raise PreloadError("with preloaded libraries the run without faults differs")
+            found = self._run_forked(baseline)
         except BaseException:
             self._runner = plain
             runner.end()
             raise
         return replace(baseline, base=replace(found.base, seconds=baseline.base.seconds))
 
+    def _run_forked(self, baseline: Baseline) -> Baseline:
+        found = self._run_plain()
+        if _describe(found) != _describe(baseline):
+            raise PreloadError(f"a forked run without faults differs; it exits with {found.base.ended.exit}")
+        return found
+
     def _run_plain(self) -> Baseline:
         options = self._options
         with self._session(options.clock, options.base) as client:
             document = client.scenario().document
             base = self._run(client, options.hang_after or _MAX_BASELINE)
-            found = find_classes(client.requests(), document)
+            requests = client.requests()
+        found, calls = find_classes(requests, document), len(requests)
         for test in base.tests:
+            calls += len(test.calls)
             found += find_classes(test.calls, test.document, test.test)
-        return Baseline(base, document if options.base and isinstance(document, dict) else {}, name_classes(found))
+        return Baseline(
+            base, document if options.base and isinstance(document, dict) else {}, name_classes(found), calls=calls
+        )
 
     def plan(self, baseline: Baseline) -> SweepPlan:
         """Return all cells, and which of them share a run."""
@@ -337,7 +347,7 @@ class Sweep:
 def _describe(baseline: Baseline) -> object:
     """Return what is equal for two runs without faults in which a command does the same."""
     base, calls = baseline.base, [(call.name, call.digest, call.ordinal) for call in baseline.classes]
-    return base.ended.exit, sorted(base.broken), calls, sorted(test.test for test in base.tests)
+    return base.ended.exit, sorted(base.broken), baseline.calls, calls, sorted(test.test for test in base.tests)
 
 
 def _copy(row: Row, cell: Cell, baseline: Baseline) -> Row:

@@ -91,6 +91,32 @@ def test_sweep_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert other.keys() == some.keys()
 
 
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the system cannot await forked processes")
+def test_preloaded_sweep_gives_the_same_outcomes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = "--shard", "1/3", "--hang-after", "15s"
+    plain, preloaded = run(tmp_path, FRAGILE, *flags), run(tmp_path, FRAGILE, "--preload", *flags)
+    assert plain == preloaded
+    assert "preloaded" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the system cannot await forked processes")
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        pytest.param("import sys\nif 'json.tool' in sys.modules: ask()\nimport json.tool", "differs", id="other calls"),
+        pytest.param("sys.stdout.flush(); os._exit(0)", "ends without the end of its interpreter", id="it breaks off"),
+    ],
+)
+def test_command_that_cannot_be_preloaded_is_swept_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, said: str
+) -> None:
+    _, cells = run(tmp_path, f"{FRAGILE}{source}\n", "--preload", "--max-runs", "1")
+    err = capsys.readouterr().err
+    assert err.startswith("sweep: nothing is preloaded: ")
+    assert said in err
+    assert cells
+
+
 @pytest.mark.parametrize(
     ("source", "flags", "said"),
     [
