@@ -274,7 +274,9 @@ class _RelayedCall:
             self._connection.write(pending)
             return keeps
         while True:
-            data, _ = await response.content.readchunk()
+            data, is_end_of_chunk = await response.content.readchunk()
+            if not data and is_end_of_chunk:  # it came apart from its data
+                continue
             if not data:
                 break
             offset = self._offset()

@@ -60,6 +60,16 @@ async def refuse(http: IncomingRequest) -> bool:
     return True
 
 
+async def split_chunks(http: IncomingRequest) -> bool:
+    """Send each byte of a chunked body by itself, so that the end of a chunk comes apart from its data."""
+    http.connection.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+    for number in b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n":
+        for _ in range(4):  # this loop receives meanwhile
+            await asyncio.sleep(0)
+        http.connection.write(bytes([number]))
+    return True
+
+
 async def send_much(http: IncomingRequest) -> bool:
     http.connection.write(HEAD + b"Content-Length: %d\r\n\r\n" % BIG)
     for _ in range(BIG // 2**16):
@@ -81,6 +91,7 @@ async def read_body(http: IncomingRequest) -> bool:
     ("answer", "seen", "ending", "missing"),
     [
         pytest.param(send_whole, b"hello", "whole", 0, id="whole"),
+        pytest.param(split_chunks, b"hello", "whole", 0, id="chunks in parts"),
         pytest.param(end_by_close, b"hello", "whole", 0, id="ended by close"),
         pytest.param(refuse, b"wait", "whole", 0, id="429"),
         pytest.param(lie_about_length, aiohttp.ClientPayloadError, "cut", 45, id="shorter than announced"),
