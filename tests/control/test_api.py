@@ -503,7 +503,7 @@ async def test_listed_key_in_a_prompt_is_redacted(start: Start) -> None:
     running = await start("keys: [{token: dapi-search, principal: search}]\n", vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "is dapi-search mine?"}, headers={"x-key": "dapi-search"})
     (entry,) = (await control(running, "GET", "/requests")).json()["requests"]
-    assert entry["prompt_line"] == "is dapi… mine?"
+    assert entry["prompt_line"] == "is … mine?"
 
 
 async def test_strict_refusal_mentions_missing_rules(start: Start) -> None:

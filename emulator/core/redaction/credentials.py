@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 _DIGITS = 6  # of a placeholder
 _SHOWN = 4  # characters of a masked credential
-_MIN_LENGTH = 10  # characters; four of a shorter credential would reveal too much
+_MIN_LENGTH = 12  # characters; four of a shorter credential would reveal too much
 
 
 class MaskedCredential(str):

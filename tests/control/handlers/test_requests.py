@@ -351,7 +351,7 @@ async def test_form_secrets_are_redacted(toy: Running) -> None:
 SECRET = "dapi-very-secret"
 GUARDED = f"""
 rules:
-  - {{name: another key, when: {{header.authorization: Bearer dapi-none}}, error: {{kind: internal}}}}
+  - {{name: another key, when: {{header.authorization: Bearer dapi-other}}, error: {{kind: internal}}}}
   - name: so it ends
     when: {{any: [{{header.authorization: {{suffix: very-secret}}}}, {{query.key: x}}]}}
     pass: true

@@ -28,8 +28,8 @@ def test_masked_credential_equals_only_full_value() -> None:
     ("secret", "shown"),
     [
         pytest.param("dapi-search-1", "dapi…", id="its first letters"),
-        pytest.param("dapi-batch", "dapi…", id="long enough"),
-        pytest.param("nine-char", "…", id="a short one is hidden"),
+        pytest.param("twelve-chars", "twel…", id="long enough"),
+        pytest.param("eleven-char", "…", id="a short one is hidden"),
         pytest.param("abcd", "…", id="one that would be shown whole"),
         pytest.param("", "…", id="none"),
         pytest.param("dapi…", "dapi…", id="one that is cut"),
