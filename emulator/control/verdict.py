@@ -23,7 +23,7 @@ from emulator.runtime.active import ActiveScenario
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.expect import ExpectedConduct
 from emulator.scenario.models import Scenario
-from emulator.verdicts.calls import Call, CallContent, CallHistory, build_history
+from emulator.verdicts.calls import UNLIMITED, Call, CallContent, CallHistory, build_history
 from emulator.verdicts.judge import RULE_NAMES, Judgement, judge
 from emulator.verdicts.rules import Budget, Expectations
 from emulator.verdicts.usage import add_up
@@ -31,7 +31,6 @@ from emulator.verdicts.usage import add_up
 _RENAMED = {"no_retry_after_delivery": "retries_after_delivery", "stops_at_budget": "budget"}
 _FIGURES = ("attempts", "deadline", "hedges", "closes_within", "concurrency")
 _FLAGS = ("retries_after_delivery", "reuses_connections")
-_MANY = 10**9  # equal calls at once, where their number is not judged
 _AT_ONCE = 1.0  # seconds from the first byte until a client that wants no more has left
 
 
@@ -89,7 +88,7 @@ def read_expectations(scenario: Scenario) -> Expectations:
     budget = scenario.budget
     figures = {name: value for name in (*_FIGURES, *_FLAGS) if (value := getattr(conduct, name)) is not None}
     return Expectations(
-        **{"hedges": _MANY, **figures},
+        **{"hedges": UNLIMITED, **figures},
         budget=None
         if budget is None
         else Budget(output_tokens=budget.output_tokens, cost=budget.cost, attempts=budget.attempts),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from emulator.verdicts.calls import Call, CallHistory
+from emulator.verdicts.retries import list_crowds
 from emulator.verdicts.rules import Breach, Budget, Expectations, Finding, Unjudged, VerdictRule
 
 
@@ -19,7 +20,8 @@ def _judge_budget(history: CallHistory, expected: Expectations) -> Finding:
         return Unjudged("the scenario has no budget")
     if not history.calls:
         return Unjudged("there was no call")
-    return [*_judge_sums(history, budget), *_judge_attempts(history, budget)]
+    attempts = () if budget.attempts is None else _judge_attempts(history, expected, budget.attempts)
+    return [*_judge_sums(history, budget), *attempts]
 
 
 def _judge_sums(history: CallHistory, budget: Budget) -> Iterator[Breach]:
@@ -52,12 +54,15 @@ def _read_cost(call: Call) -> float:
     return call.cost
 
 
-def _judge_attempts(history: CallHistory, budget: Budget) -> Iterator[Breach]:
-    most = budget.attempts
-    for chain in history.chains:
-        if most is not None and len(chain) > most:
-            sentence = f"Call {chain[most].name} is attempt {most + 1} of a request, whose budget is {most} attempts."
-            yield Breach("stops_at_budget", chain, sentence, {"budget": most, "spent": len(chain)})
+def _judge_attempts(history: CallHistory, expected: Expectations, most: int) -> Iterator[Breach]:
+    own = ((chain, 1) for chain in history.own_chains)
+    for calls, callers in (*own, *list_crowds(history, expected)):
+        allowed = most * callers
+        if len(calls) > allowed:
+            sentence = (
+                f"Call {calls[allowed].name} is attempt {allowed + 1} of a request, whose budget is {allowed} attempts."
+            )
+            yield Breach("stops_at_budget", calls, sentence, {"budget": allowed, "spent": len(calls)})
 
 
 STOPS_AT_BUDGET = VerdictRule("stops_at_budget", _judge_budget)

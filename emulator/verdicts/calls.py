@@ -10,10 +10,16 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 
 from emulator.core.json import JSON
 from emulator.verdicts.asked import find_asked
 
+UNLIMITED = 10**9  # equal calls at once, where their number is not judged
+_HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
+_HOPELESS_KINDS = frozenset({"content_filter", "context_length"})
+_PASSING_KINDS = frozenset({"internal", "not_ready", "overloaded", "rate_limited", "timeout"})  # under any status
+_KEYS = ("idempotency-key", "x-idempotency-key")
 _BREAKING = frozenset({"disconnect", "empty_body", "garbage", "hang", "late_error", "truncate"})
 _SHORTENING = frozenset({"late_error", "truncate"})  # of streams that end as HTTP has it
 _SLACK = 0.005  # seconds; the end of an answer is noted just before its last byte is written
@@ -109,6 +115,11 @@ class Call:
         return self.principal, self.content.sent.get("user-agent", "")
 
     @property
+    def idempotency_key(self) -> str:
+        sent = self.content.sent
+        return next((sent[name] for name in _KEYS if name in sent), "")
+
+    @property
     def name(self) -> str:
         return f"#{self.number}" if self.number else self.id
 
@@ -125,6 +136,21 @@ class Call:
     def may_be_retried(self) -> bool:
         """Whether an equal request after this call is another attempt: it failed, and its client wanted more of it."""
         return self.failed and not (self.left_at_once and _BREAKING.isdisjoint(self.faults))
+
+    @property
+    def is_refused_for_its_content(self) -> bool:
+        return self.error in _HOPELESS_KINDS
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the same request cannot succeed later."""
+        return self.is_refused_for_its_content or (self.status in _HOPELESS and self.error not in _PASSING_KINDS)
+
+    @property
+    def is_partly_delivered(self) -> bool:
+        """Whether the client has bytes of the answer, other than those of an error, but not the whole answer."""
+        has_bytes = self.delivered > 0 or (self.bytes_out > 0 and self.error is None)
+        return self.failed and 200 <= self.status < 400 and has_bytes and (self.stream or not self.whole)
 
     @property
     def is_cut(self) -> bool:
@@ -152,13 +178,21 @@ class CallHistory:
     Fields:
         chains: attempts of one request, each after the failure of the one before; single calls are chains of one.
         follows_clock: scenario time passes as real time does; else waits cannot be compared with ``Retry-After``.
-        shared: keys of requests that several callers may make at once; which of them tries again is not certain.
+        crowds: chains of equal requests that were open at once, the most calls of each key; which caller of such
+            chains tries again is not certain.
+        shared: the first call of each chain that was open at once with an equal one.
     """
 
     calls: Sequence[Call]
     chains: Sequence[Sequence[Call]]
     follows_clock: bool = True
-    shared: Set[Hashable] = frozenset()
+    crowds: Sequence[Sequence[Sequence[Call]]] = ()
+    shared: Set[Call] = frozenset()
+
+    @property
+    def own_chains(self) -> Iterator[Sequence[Call]]:
+        """Yield the chains that are certainly of one caller each."""
+        return (chain for chain in self.chains if chain[0] not in self.shared)
 
     @property
     def retries(self) -> Iterator[Retry]:
@@ -169,15 +203,22 @@ class CallHistory:
 def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: int = 1) -> CallHistory:
     """Join calls, given in the order of their requests, to attempts.
 
-    ``hedges``: how many equal calls may be open at once.
+    ``hedges``: how many equal calls may be open at once; ``UNLIMITED``: any number.
     """
     by_key: dict[Hashable, list[Call]] = defaultdict(list)
     for call in calls:
         by_key[call.key].append(call)
-    joined = {key: _EqualCalls(equal, hedges).chains for key, equal in by_key.items()}
-    chains = sorted((chain for equal in joined.values() for chain in equal), key=lambda chain: chain[0].start)
-    shared = {key for key, equal in joined.items() if hedges > 1 and len(equal) > 1}
-    return CallHistory(calls, chains, follows_clock, shared)
+    joined = {key: _EqualCalls(equal, hedges) for key, equal in by_key.items()}
+    chains = sorted((chain for equal in joined.values() for chain in equal.chains), key=lambda chain: chain[0].start)
+    if hedges == 1:
+        return CallHistory(calls, chains, follows_clock)
+    crowds: list[Sequence[Sequence[Call]]] = []
+    shared: set[Call] = set()
+    for equal in joined.values():
+        crowd, first_calls = equal.find_crowd()
+        crowds += [crowd] if crowd else []
+        shared |= first_calls
+    return CallHistory(calls, chains, follows_clock, crowds, shared)
 
 
 class _EqualCalls:
@@ -185,7 +226,10 @@ class _EqualCalls:
 
     def __init__(self, calls: Sequence[Call], hedges: int) -> None:
         self.chains: list[list[Call]] = []
-        self._hedges = hedges
+        # where any number is allowed, calls that never overlap are taken for those of one caller
+        self._hedges = 1 if hedges == UNLIMITED and not find_overlaps(calls, 1) else hedges
+        self._fresh: list[Call] = []  # answered calls that began a chain while others had failed
+        self._closed: dict[Call, float] = {}  # when chains ended that do not go on, by first call
         self._failed: deque[list[Call]] = deque(maxlen=_MANY)  # chains that may go on
         self._answered: deque[Call] = deque(maxlen=_MANY)
         self._starts = [call.start for call in calls]
@@ -194,10 +238,17 @@ class _EqualCalls:
 
     def _add(self, call: Call) -> None:
         """Add a call to the chain whose next attempt it is, or begin one."""
+        for closed in [chain for chain in self._failed if self._is_superseded(chain[-1], call)]:
+            self._failed.remove(closed)
+            self._closed[closed[0]] = closed[-1].end
+        if self._hedges > 1:
+            self._close_answered(call.start)
         chain = self._find(call)
         if chain is None:
             chain = []
             self.chains.append(chain)
+            if self._failed and call.has_ended and not call.failed:
+                self._fresh.append(call)
         else:
             self._failed.remove(chain)
         chain.append(call)
@@ -206,6 +257,33 @@ class _EqualCalls:
         elif call.has_ended and not call.failed:
             self._answered.append(call)
 
+    def _close_answered(self, now: float) -> None:
+        """Close the failed chains if as many calls that joined none had their answers, and none of these is open."""
+        if self._fresh and len(self._fresh) >= len(self._failed) and all(call.end <= now for call in self._fresh):
+            self._closed |= dict.fromkeys([chain[0] for chain in self._failed], max(call.end for call in self._fresh))
+            self._failed.clear()
+            self._fresh.clear()
+
+    def find_crowd(self) -> tuple[Sequence[Sequence[Call]], Set[Call]]:
+        """Return the chains open at once that have the most calls, and the first calls of all that had such company."""
+        worst: list[list[Call]] = []
+        most = 0
+        shared: set[Call] = set()
+        running: list[list[Call]] = []
+        for chain in self.chains:
+            running = [one for one in running if self._find_end(one) > chain[0].start]
+            running.append(chain)
+            if len(running) > 1:
+                shared.update(one[0] for one in running)
+                size = sum(len(one) for one in running if one[0].failed)
+                if size > most:
+                    worst, most = [one for one in running if one[0].failed], size
+        return worst, shared
+
+    def _find_end(self, chain: Sequence[Call]) -> float:
+        last = chain[-1]
+        return self._closed.get(chain[0], inf if last.may_be_retried else last.end - find_slack(last))
+
     def _find(self, call: Call) -> list[Call] | None:
         """Return the chain that a call goes on with.
 
@@ -213,22 +291,24 @@ class _EqualCalls:
         too early is another caller's first, if there may be so many and those that failed come back later. So no caller
         is taken for a hasty one.
         """
-        before = [chain for chain in self._failed if self._may_go_on(chain[-1], call)]
+        before = [chain for chain in self._failed if chain[-1].end <= call.start + find_slack(chain[-1])]
         if self._hedges == 1 and len(before) < 2:  # without a look at its headers
             return next(iter(before), None)
         if not before:
             return None
         since = min(max(chain[-1].end for chain in before), call.start - _LONGEST_WAIT)
-        first = min((chain for chain in before if chain[-1].end >= since), key=_find_due)
+        recent = [chain for chain in before if chain[-1].end >= since]
+        if self._hedges == 1:
+            return min(recent, key=_find_due)
+        first = min(
+            recent, key=lambda chain: (not _has_same_key(chain[-1], call), _is_final(chain[-1]), _find_due(chain))
+        )
         due = _find_due(first)
-        if self._hedges == 1 or call.start >= due:
+        if call.start >= due or _has_same_key(first[-1], call):
             return first
         callers = len(before) + sum(chain[-1].end > call.start for chain in self.chains[-_MANY:])
         coming = len(self._starts) - bisect_left(self._starts, due)
         return first if callers >= self._hedges or coming < len(before) else None
-
-    def _may_go_on(self, before: Call, call: Call) -> bool:
-        return before.end <= call.start + find_slack(before) and not self._is_superseded(before, call)
 
     def _is_superseded(self, before: Call, call: Call) -> bool:
         """Return whether a client left a call as an equal one, open at the same time, had its answer."""
@@ -236,6 +316,15 @@ class _EqualCalls:
             one.start <= before.end and before.start <= one.end <= min(call.start, before.end) + _SLACK
             for one in self._answered
         )
+
+
+def _has_same_key(before: Call, call: Call) -> bool:
+    return bool(call.idempotency_key) and before.idempotency_key == call.idempotency_key
+
+
+def _is_final(call: Call) -> bool:
+    """Return whether a sound client makes no further attempt."""
+    return call.is_hopeless or call.is_partly_delivered
 
 
 def _find_due(chain: Sequence[Call]) -> float:

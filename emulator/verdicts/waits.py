@@ -42,7 +42,7 @@ def _judge_retry_after(history: CallHistory, expected: Expectations) -> Finding:
 
 
 def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
-    pairs = [pair for chain in history.chains if chain[0].key not in history.shared for pair in _pair_waits(chain)]
+    pairs = [pair for chain in history.own_chains for pair in _pair_waits(chain)]
     if not pairs and history.shared:
         return Unjudged("callers made equal requests at once, so that the waits of each are not known")
     if not pairs:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.json import JSON
-from emulator.verdicts.calls import Call, CallContent, build_history
+from emulator.verdicts.calls import UNLIMITED, Call, CallContent, build_history
 from emulator.verdicts.judge import RULE_NAMES, Judgement, judge
 from emulator.verdicts.rules import ROBUST, Budget, Expectations
 
@@ -103,6 +103,7 @@ TEXT = "incomplete_stream_failed"
 KEYS = "one_idempotency_key"
 POOL = Expectations(concurrency=2)
 TWINS = Expectations(hedges=3)
+ANY = Expectations(hedges=UNLIMITED, ignored=frozenset({"hedges"}))
 ECHO = chat({"role": "user", "content": f"{CUT} and ends in the sea"})
 REUSE = Expectations(reuses_connections=True)
 SPENDING = Expectations(budget=Budget(output_tokens=10))
@@ -178,6 +179,32 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("attempts", [refused(n / 10) for n in range(3)] + [refused(1 + n / 10) for n in range(3)], TWINS, True),
         ("attempts", [refused(n / 10) for n in range(18)], TWINS, False),
         *[(rule, [refused(n / 10) for n in range(3000)], ROBUST, False) for rule in ("attempts", "backs_off")],
+        # one caller asks the same six times, and each time tries again once
+        ("attempts", [one for n in range(6) for one in (refused(60 * n), call(60 * n + 0.5))], TWINS, True),
+        ("attempts", [one for n in range(18) for one in (refused(n), call(n + 0.5, 0.9))], TWINS, True),  # two callers
+        # each question with a hedge, which is closed when its twin has its answer
+        ("attempts", [one for n in range(18) for one in (call(n, 0.5), left(n + 0.2, 0.3))], TWINS, True),
+        # one caller alone is judged as such, however many are allowed
+        *[("attempts", [refused(2.0**n) for n in range(6)], many, False) for many in (TWINS, ANY)],
+        *[("backs_off", [refused(0), refused(1), call(2)], many, False) for many in (TWINS, ANY)],
+        *[(rule, [refused(n / 10) for n in range(6)], ANY, False) for rule in ("attempts", "backs_off")],
+        ("attempts", [call(n / 10, 0.15, 503) for n in range(30)], ANY, False),
+        ("attempts", [call(n / 10, 0.15, 503) for n in range(6)], ANY, True),
+        # callers with a key each, the second of which comes back first
+        (KEYS, [refused(0, sent=key_of("a")), refused(0, sent=key_of("b")), call(0.4, sent=key_of("b"))], TWINS, None),
+        (
+            KEYS,
+            [refused(0, sent=key_of("a")), call(0.1, sent=key_of("a")), call(60, sent=key_of("b"))],
+            TWINS,
+            True,
+        ),
+        (KEYS, [refused(0, sent=key_of("a")), call(1, sent=key_of("b"))], TWINS, False),
+        ("no_useless_retry", [refused(0, status=400, retry_after="1"), call(0.1), call(60)], TWINS, True),
+        # of two that failed, the one that may be tried again is
+        ("no_useless_retry", [refused(0, status=400), refused(0), call(0.5)], TWINS, True),
+        ("no_useless_retry", [refused(0, status=400), call(0.5)], TWINS, False),
+        (GONE, [cut(0), call(0, 0.5, 503), call(1)], TWINS, True),
+        (GONE, [cut(0), call(1)], TWINS, False),
         (TOLD, [refused(0, retry_after="2"), refused(0.1, retry_after="1"), call(1.1), call(2.1)], TWINS, True),
         ("backs_off", [*map(refused, (0, 0.1, 0.5, 1, 1.1, 1.4, 2))], TWINS, None),
         (GONE, [cut(), call(1)], ROBUST, False),
@@ -254,6 +281,14 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("stops_at_budget", [call(0, delivered=9), call(1, key="b", delivered=50)], SPENDING, True),
         ("stops_at_budget", [call(0, cost=0.2), call(1, key="b")], Expectations(budget=Budget(cost=0.2)), False),
         ("stops_at_budget", [refused(0), refused(1), call(3)], Expectations(budget=Budget(attempts=2)), False),
+        *[
+            ("stops_at_budget", calls, Expectations(budget=Budget(attempts=2), hedges=2), wanted)
+            for calls, wanted in (
+                ([refused(n / 10) for n in range(5)], False),
+                ([refused(n / 10) for n in range(4)], True),
+                ([refused(0), refused(1), call(3)], False),
+            )
+        ],
         ("stops_at_budget", [refused(0), call(3)], Expectations(budget=Budget(attempts=2)), True),
         ("stops_at_budget", [call(0, delivered=10), call(1, key="b")], ROBUST, None),
     ],
