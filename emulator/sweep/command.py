@@ -66,9 +66,11 @@ class Command:
             except subprocess.TimeoutExpired:
                 code = None
             finally:
-                end(process)  # with what it left behind
-                with self._lock:
-                    self._running.discard(process)
+                try:
+                    end(process)  # with what it left behind
+                finally:
+                    with self._lock:
+                        self._running.discard(process)
             return CommandResult(code, _read(out), _read(err))
 
     def _start(self, variables: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> Process:

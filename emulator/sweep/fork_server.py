@@ -14,9 +14,9 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
-    from typing import BinaryIO, TypedDict
+    from typing import Any, BinaryIO, TypedDict
 
     class Plan(TypedDict):
         """What to import, and what to run.
@@ -228,43 +228,67 @@ def _learn(file: str) -> None:
 def serve(requests: BinaryIO, replies: BinaryIO) -> Plan:
     """Fork a process for each request; return only in such a process, to run the program."""
     import json
+    import signal
 
     def send(message: object) -> None:
         replies.write(json.dumps(message).encode() + b"\n")
 
     plan: Plan = json.loads(requests.readline())
     send(_preload(plan))
+    inherited = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no status is kept
     for line in iter(requests.readline, b""):
         request = json.loads(line)
         if "wait" in request:
             send({"status": os.waitpid(request["wait"], 0)[1]})
             continue
-        try:
-            pid = os.fork()
-        except OSError as error:
-            send({"error": str(error)})
-            continue
-        if pid == 0:
-            try:
-                _become(request["out"], request["err"])
-            except OSError as error:
-                send({"error": str(error), "pid": os.getpid()})
-                os._exit(1)
-            _fill(request["variables"])
-            send({"pid": os.getpid()})
-            requests.close()
-            replies.close()
+        reply = _fork(request, (requests, replies))
+        if not reply:
+            signal.signal(signal.SIGCHLD, inherited)
             return plan
+        send(reply)
     os._exit(0)
 
 
-def _become(out: str, err: str) -> None:
-    """Lead a session, as each run does, and print to files."""
-    os.setsid()
+def _fork(request: dict[str, Any], pipes: Iterable[BinaryIO]) -> dict[str, object]:
+    """Fork a run; return an empty reply in it, and its process or the error in this one, once it has begun or ended."""
+    try:
+        errors, to = os.pipe()
+    except OSError as error:
+        return {"error": repr(error)}
+    try:
+        pid = os.fork()
+    except OSError as error:
+        os.close(errors)
+        os.close(to)
+        return {"error": repr(error)}
+    if pid == 0:
+        try:
+            for pipe in pipes:
+                pipe.close()
+            os.close(errors)
+            _become(request["out"], request["err"], request["variables"])
+        except BaseException as error:
+            os.write(to, repr(error).encode())
+            os._exit(1)
+        os.close(to)
+        return {}
+    os.close(to)
+    with os.fdopen(errors, "rb") as told:
+        found = told.read().decode()
+    if found:
+        os.waitpid(pid, 0)
+        return {"error": found}
+    return {"pid": pid}
+
+
+def _become(out: str, err: str, variables: dict[str, str]) -> None:
+    """Print to files, take variables, and lead a session, as each run does; until then it ends with this server."""
     for file, to in ((out, 1), (err, 2)):
         opened = os.open(file, os.O_WRONLY)
         os.dup2(opened, to)
         os.close(opened)
+    _fill(variables)
+    os.setsid()
 
 
 def prepare(plan: Plan) -> Callable[[], None]:

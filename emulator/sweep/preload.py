@@ -12,10 +12,11 @@ import re
 import select
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _SERVER = Path(__file__).with_name("fork_server.py")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _FLAGS = re.compile(r"-[bBdEIOPqsSuv]+")
+_MAX_IMPORT = 600.0  # seconds
+_MAX_ANSWER = 60.0  # seconds
 _MAX_STARTS = 12  # each without one more library that cannot be shared
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
 _LOADERS = frozenset({"SourceFileLoader", "SourcelessFileLoader", "ExtensionFileLoader"})
@@ -117,22 +120,28 @@ def _parse_arguments(words: Sequence[str]) -> PythonProgram:
 
 @dataclass(slots=True)
 class _ForkServer:
-    """Process that forks runs; it answers one message at a time."""
+    """Process that forks runs; it answers one message at a time. ``is_over``: it was ended on purpose."""
 
     process: subprocess.Popen[bytes]
     requests: IO[bytes]
     replies: IO[bytes]
     lock: Lock = field(default_factory=Lock)
+    is_over: bool = False
 
-    def ask(self, message: object) -> _Reply:
+    def ask(self, message: object, limit: float = _MAX_ANSWER) -> _Reply:
         """Send a message; return the reply.
 
         Raises:
-            PreloadError: the process has ended.
+            PreloadError: the process has ended, or is ended as it does not answer for ``limit`` seconds.
         """
         with self.lock:
             try:
                 self.requests.write(json.dumps(message).encode() + b"\n")
+                answers = select.poll()
+                answers.register(self.replies, select.POLLIN)
+                if not answers.poll(limit * 1000):
+                    self._kill()
+                    raise PreloadError(f"the process that preloads libraries does not answer for {limit:g} s")
                 line = self.replies.readline()
             except (OSError, ValueError):
                 line = b""
@@ -141,12 +150,24 @@ class _ForkServer:
         found: _Reply = json.loads(line)
         return found
 
+    def stop(self) -> None:
+        """End the process, and with it the wait for an answer."""
+        self.is_over = True
+        self._kill()
+
     def end(self) -> None:
-        self.process.kill()
+        self.stop()
         self.process.wait()
-        for pipe in (self.requests, self.replies):
-            with suppress(OSError):
-                pipe.close()
+        with self.lock:
+            for pipe in (self.requests, self.replies):
+                with suppress(OSError):
+                    pipe.close()
+
+    def _kill(self) -> None:
+        """Kill the process, with a run that it forks just now."""
+        if self.process.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
 
 
 class _Forked:
@@ -167,7 +188,12 @@ class _Forked:
                 ends.register(self._descriptor, select.POLLIN)
                 if not ends.poll(None if timeout is None else max(0, timeout * 1000)):
                     raise subprocess.TimeoutExpired("", timeout or 0)
-                self._exit = os.waitstatus_to_exitcode(self._server.ask({"wait": self.pid})["status"])
+                try:
+                    self._exit = os.waitstatus_to_exitcode(self._server.ask({"wait": self.pid})["status"])
+                except PreloadError:
+                    if not self._server.is_over:
+                        raise
+                    self._exit = -signal.SIGKILL  # as all that still ran
                 os.close(self._descriptor)
             return self._exit
 
@@ -177,9 +203,11 @@ class PreloadedCommand(Command):
 
     Fields:
         kept_out: libraries that each run imports by itself, with the reason.
+        patience: seconds in which a run is forked.
     """
 
     kept_out: dict[str, str]
+    patience: float = _MAX_ANSWER
 
     def __init__(self, words: Sequence[str], varying: Sequence[str]) -> None:
         """Start to learn; ``varying``: environment variables that differ between runs.
@@ -190,12 +218,23 @@ class PreloadedCommand(Command):
         super().__init__(words)
         if not hasattr(os, "pidfd_open") or not Path("/proc/self/task").is_dir():
             raise PreloadError("this system cannot await forked processes and list their threads")
-        self._program = parse_command(words)
+        try:
+            os.close(os.pidfd_open(os.getpid()))
+        except OSError as error:
+            raise PreloadError(f"this system does not let processes be awaited: {error.strerror}") from None
         self._varying, self._set = varying, list[str]()
-        self._folder = tempfile.TemporaryDirectory(prefix="emulator-preload-")
-        self._learned = Path(self._folder.name, "modules.json")
         self.kept_out = {}
-        self._server, _ = self._start_server(self._build_plan({}, [], [], learn=str(self._learned)))
+        try:
+            self._program = parse_command(words)
+            self._folder = tempfile.TemporaryDirectory(prefix="emulator-preload-")
+        except OSError as error:
+            raise PreloadError(str(error)) from None
+        self._learned = Path(self._folder.name, "modules.json")
+        try:
+            self._server, _ = self._start_server(self._build_plan({}, [], [], learn=str(self._learned)))
+        except BaseException:
+            self._folder.cleanup()
+            raise
 
     def preload(self) -> None:
         """Import the libraries that the program imported in its first run, but those that runs cannot share.
@@ -241,9 +280,28 @@ class PreloadedCommand(Command):
         }
 
     def _start_server(self, plan: Plan) -> tuple[_ForkServer, _Reply]:
-        """Start a fork server; return it with the module that cannot be shared, if there is one."""
-        (requests, to), (back, replies) = os.pipe(), os.pipe()
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        """Start a fork server; return it with the module that cannot be shared, if there is one.
+
+        Raises:
+            PreloadError: it cannot be started, or ends.
+        """
+        try:
+            server = self._open_server()
+        except OSError as error:
+            raise PreloadError(f"{self._program.interpreter[0]} cannot be started: {error.strerror}") from None
+        try:
+            return server, server.ask(plan, _MAX_IMPORT)
+        except BaseException:
+            server.end()
+            raise
+
+    def _open_server(self) -> _ForkServer:
+        with ExitStack() as ours, ExitStack() as theirs:
+            out, err = (theirs.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            (requests, to), (back, replies) = os.pipe(), os.pipe()
+            theirs.callback(os.close, requests)
+            theirs.callback(os.close, replies)
+            kept = ours.enter_context(os.fdopen(to, "wb", buffering=0)), ours.enter_context(os.fdopen(back, "rb"))
             process = subprocess.Popen(
                 [*self._program.interpreter, str(_SERVER), str(requests), str(replies)],
                 stdin=subprocess.DEVNULL,
@@ -252,31 +310,31 @@ class PreloadedCommand(Command):
                 pass_fds=(requests, replies),
                 start_new_session=True,
             )
-        os.close(requests)
-        os.close(replies)
-        server = _ForkServer(process, os.fdopen(to, "wb", buffering=0), os.fdopen(back, "rb"))
-        try:
-            return server, server.ask(plan)
-        except BaseException:
-            server.end()
-            raise
+            ours.pop_all()
+            return _ForkServer(process, *kept)
 
     def _start(self, variables: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> Process:
         with self._lock:
             if self._is_over:
                 raise InterruptedError("the sweep is over")
             files = {name: f"/proc/{os.getpid()}/fd/{file.fileno()}" for name, file in (("out", out), ("err", err))}
-            reply = self._server.ask({**files, "variables": {**variables}})
+            reply = self._server.ask({**files, "variables": {**variables}}, self.patience)
             if "error" in reply:
                 raise PreloadError(f"a run cannot be forked: {reply['error']}")
-            process = _Forked(self._server, reply["pid"])
+            try:
+                process = _Forked(self._server, reply["pid"])
+            except OSError as error:
+                with suppress(ProcessLookupError):
+                    os.killpg(reply["pid"], signal.SIGKILL)
+                raise PreloadError(f"a run cannot be awaited: {error.strerror}") from None
             self._running.add(process)
             return process
 
     def end(self) -> None:
         """End all processes that run, and the one that forks them."""
-        with suppress(PreloadError):  # it has ended before
-            super().end()
+        self._is_over = True
+        self._server.stop()  # before the lock is taken, which is held while a run is forked
+        super().end()
         self._server.end()
         self._folder.cleanup()
 

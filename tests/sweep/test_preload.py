@@ -1,6 +1,7 @@
 """Tests of preloaded commands: a forked run does what a run of the interpreter does."""
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -353,3 +354,96 @@ def test_lost_fork_server_is_an_error(tmp_path: Path) -> None:
 def test_other_systems_start_each_run() -> None:
     with pytest.raises(PreloadError, match="this system cannot await forked processes"):
         PreloadedCommand([sys.executable, "-c", ""], [])
+
+
+@needs_pidfd
+def test_system_that_refuses_to_await_processes_starts_each_run() -> None:
+    """Without free descriptors the call fails, as it does in a sandbox that refuses it."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(PreloadError, match="this system does not let processes be awaited"):
+            PreloadedCommand([sys.executable, "-c", ""], [])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@needs_pidfd
+def test_interpreter_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "python").write_text("", encoding="utf-8")
+    with pytest.raises(PreloadError, match="python cannot be started: Permission denied"):
+        PreloadedCommand([str(tmp_path / "python"), "-c", ""], [])
+
+
+@needs_pidfd
+@pytest.mark.slow
+def test_exit_status_is_known_where_the_end_of_children_is_ignored(tmp_path: Path) -> None:
+    app = tmp_path / "app.py"
+    app.write_text(
+        "import decimal, os, signal\nprint(signal.getsignal(signal.SIGCHLD))\n"
+        "raise SystemExit(int(os.environ['NUMBER']) - 1)\n",
+        encoding="utf-8",
+    )
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with preloaded([*PYTHON, str(app)]) as forked:
+            assert forked.run({"NUMBER": "4"}, PATIENCE).exit == 3
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+@contextmanager
+def preloaded_hook(folder: Path, monkeypatch: pytest.MonkeyPatch, hook: str) -> Iterator[PreloadedCommand]:
+    """Preload a library whose hook is called in each forked process, from now on."""
+    (folder / "site-packages").mkdir()
+    flag = folder / "flag"
+    (folder / "site-packages" / "hooked.py").write_text(
+        "import os, signal\n"
+        f"def hook():\n    if os.path.exists({str(flag)!r}): {hook}\n"
+        "os.register_at_fork(after_in_child=hook)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("PYTHONPATH", str(folder / "site-packages"))
+    with preloaded([*PYTHON, "-c", "import hooked"]) as forked:
+        flag.touch()
+        yield forked
+
+
+@needs_pidfd
+@pytest.mark.slow
+def test_run_that_ends_in_its_fork_has_its_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with preloaded_hook(tmp_path, monkeypatch, "os._exit(9)") as forked:
+        assert forked.run({}, PATIENCE).exit == 9
+
+
+@needs_pidfd
+@pytest.mark.slow
+@pytest.mark.parametrize("is_ended", [pytest.param(True, id="ended"), pytest.param(False, id="waited for")])
+def test_run_that_hangs_in_its_fork_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_ended: bool
+) -> None:
+    pipe, said = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def run() -> None:
+        with pytest.raises(PreloadError) as caught:
+            forked.run({}, PATIENCE)
+        said.append(str(caught.value))
+
+    hook = f"os.write(os.open({str(pipe)!r}, os.O_WRONLY), b'.'); signal.pause()"
+    with preloaded_hook(tmp_path, monkeypatch, hook) as forked:
+        if is_ended:
+            thread = threading.Thread(target=run)
+            thread.start()
+            wait_for(lambda: read(reader) == b".")
+            forked.end()
+            thread.join(PATIENCE)
+        else:
+            forked.patience = 0.0
+            run()
+    wait_for(lambda: read(reader) == b"")  # the hanging process has ended
+    os.close(reader)
+    assert said == [f"the process that preloads libraries {'has ended' if is_ended else 'does not answer for 0 s'}"]
