@@ -142,7 +142,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, preloads: bool = False) -> int:
-    """Print the table; return 1 if a cell was not survived, 2 if there is nothing to sweep, 130 after Ctrl-C."""
+    """Print the table; return 1 if a cell was not survived, 2 if it cannot sweep or breaks off, 130 after Ctrl-C."""
     from emulator import start
 
     for file in options.base:
@@ -158,7 +158,10 @@ def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, 
             variables = [name for vendor in options.vendors for name in server.env(vendor)] if preloads else None
             _sweep(Sweep(server, options, Command(words), session.add), session, variables)
     except (SweepError, PreloadError) as error:
-        print("\n".join(map(escape, f"no sweep: {error}".splitlines())), file=sys.stderr)
+        if session.rows:
+            session.write()
+        what = "the sweep has ended early" if session.rows else "no sweep"
+        print("\n".join(map(escape, f"{what}: {error}".splitlines())), file=sys.stderr)
         return 2
     except FileNotFoundError as error:
         raise SettingsError(f"cannot run {words[0]}: {error.strerror}") from None

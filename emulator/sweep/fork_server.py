@@ -16,7 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
-    from typing import Any, BinaryIO, TypedDict
+    from typing import BinaryIO, TypedDict
+
+    class Run(TypedDict):
+        """A run to fork: its files of output and its environment variables."""
+
+        out: str
+        err: str
+        variables: dict[str, str]
 
     class Plan(TypedDict):
         """What to import, and what to run.
@@ -249,7 +256,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> Plan:
     os._exit(0)
 
 
-def _fork(request: dict[str, Any], pipes: Iterable[BinaryIO]) -> dict[str, object]:
+def _fork(request: Run, pipes: Iterable[BinaryIO]) -> dict[str, object]:
     """Fork a run; return an empty reply in it, and its process or the error in this one, once it has begun or ended."""
     try:
         errors, to = os.pipe()

@@ -117,6 +117,27 @@ def test_command_that_cannot_be_preloaded_is_swept_without(
     assert cells
 
 
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the system cannot await forked processes")
+def test_sweep_whose_fork_server_is_lost_leaves_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first run is started by itself, two learn and check; the third after them ends the process that forks."""
+    source = f"""
+        with open({str(tmp_path / "runs")!r}, "a+") as runs:
+            runs.write("x")
+            made = runs.tell()
+        with open(f"/proc/{{os.getppid()}}/cmdline") as parent:
+            if made == 6 and "fork_server" in parent.read():
+                os.kill(os.getppid(), 9)
+    """
+    junit = tmp_path / "j.xml"
+    flags = "--preload", "--jobs", "1", "--shard", "2/9", "--junit", str(junit)  # without a cell that hangs
+    code, cells = run(tmp_path, f"{dedent(APP)}{dedent(source)}ask()\n", *flags)
+    assert code == 2
+    out, err = capsys.readouterr()
+    assert err == "the sweep has ended early: the process that preloads libraries has ended\n"
+    assert out.startswith(f"{len(cells)} cells, ")
+    assert len(ElementTree.parse(junit).getroot().findall(".//testcase")) == len(cells) > 0
+
+
 @pytest.mark.parametrize(
     ("source", "flags", "said"),
     [
