@@ -67,9 +67,11 @@ def refresh_tokenizer(name: str) -> None:
         VocabularyError: the changed file cannot be used; the one that was read stays.
     """
     from emulator.generation import vocabulary_files as files
+    from emulator.generation.text import load_sentence_bank
 
     if name.startswith(files.FILE_PREFIX) and files.refresh_file(name.removeprefix(files.FILE_PREFIX)):
         tokenizer_for.cache_clear()
+        load_sentence_bank.cache_clear()  # it would hold the old vocabulary
         clear_all()
 
 

@@ -173,7 +173,8 @@ class CallRecorder:
 
 def _was_written_at_once(context: RequestContext) -> bool:
     """Return whether the response began and ended in one write to a client."""
-    return type(context.response) is Response and context.sent.whole and not context.is_inner
+    is_ours = not context.is_inner and not context.is_forwarded
+    return is_ours and type(context.response) is Response and context.sent.whole
 
 
 _Figures = tuple[Usage | None, Choice | None, int, float | None, float | None]

@@ -5,7 +5,7 @@ The JSON libraries of MindIE and of OpenVINO Model Server refuse a body with suc
 """
 
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
-_EXPONENT = b"e000"  # the greatest double is about 1.8e308
+_EXPONENT = b"0e000"  # with the digit before it; the greatest double is about 1.8e308
 _LONG = b"0" * 200  # a whole number this long exceeds doubles with an exponent of two digits
 
 

@@ -69,7 +69,9 @@ def _load_parts(load: Callable[[], ParsedScenario], errors: list[Diagnostic]) ->
 
 def has_keys(load: Callable[[], ParsedScenario]) -> bool:
     """Return whether a scenario has keys, also if it has mistakes."""
-    return any(part.scenario.keys is not None for part in _load_parts(load, []))
+    errors: list[Diagnostic] = []
+    parts = _load_parts(load, errors)
+    return any(part.scenario.keys is not None for part in parts) or any(_item(row)[1] == "keys" for row in errors)
 
 
 def _item(row: Diagnostic) -> tuple[str, str]:

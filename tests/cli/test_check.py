@@ -299,6 +299,7 @@ def test_documentation_lists_the_codes() -> None:
         pytest.param("limits keys", False, id="a file beside it has keys"),
         pytest.param("keys limits", False, id="in any order"),
         pytest.param("limits wrong", False, id="the file with keys has a mistake elsewhere"),
+        pytest.param("limits broken", False, id="the file with keys has a mistake in them"),
         pytest.param("limits plain", True, id="no file beside it has keys"),
         pytest.param("limits keys --join", False, id="joined"),
         pytest.param("limits plain --join", True, id="joined without keys"),
@@ -312,6 +313,7 @@ def test_keys_of_another_file_tell_callers_apart(
         "limits": "limits: [{per: principal, unit: requests, amount: 1, window: 1s}]",
         "keys": "keys: [{token: k, principal: bob}]",
         "wrong": "keys: [{token: k, principal: bob}]\nseed: x",
+        "broken": "keys: [{token: 1, principal: bob}]",
         "plain": "rules: [{name: a, when: {principal: default}, pass: true}]",
     }
     for name, text in texts.items():

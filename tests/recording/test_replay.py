@@ -397,6 +397,17 @@ async def test_unmatched_calls_go_to_the_service_and_are_recorded(start: Start, 
         assert len(load_folder(tmp_path)) == kept
 
 
+async def test_forwarded_stream_ends_with_its_last_byte(start: Start) -> None:
+    service = await start("version: 1\nname: slow\nlatency: {ttft: 0s, itl: 20ms}\n")
+    forwarding = Forwarding({"databricks": service.urls["databricks"]}, None)
+    async with running("version: 1\nname: a\nunmatched: forward\n", forwarding=forwarding) as emulator:
+        await ask(emulator, stream=True, max_tokens=5)
+        entry = emulator.built.journal.list_calls()[-1].load()
+        await forwarding.close()
+    assert entry.ttft is not None
+    assert entry.duration >= entry.ttft + 0.06  # of four waits the service has ended the last when the call ends
+
+
 async def test_recording_is_read_before_the_first_request(start: Start) -> None:
     server = await start(write_scenario("", STREAM, say("a")))
     replay = server.built.runtime.active.loaded.scenario.replay
