@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from emulator.control import models
 from emulator.control.serialize import show_body
-from emulator.core.clock import RealClock, read_real
+from emulator.core.clock import Clock, RealClock, read_real
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.http import Request
 from emulator.core.json import JSON, parse_json
@@ -75,7 +75,7 @@ async def read_calls(runtime: Runtime, session: str | None) -> list[Call]:
     async for entry in cooperative(entries):
         if entry.session not in prices:
             prices[entry.session] = CallPrices(runtime.for_session(entry.session))
-        found.append((entry.start_seq, _read_call(entry, prices[entry.session].find(entry))))
+        found.append((entry.start_seq, _read_call(entry, prices[entry.session])))
     now = read_real(active.emulator.clock)
     found += [(context.start_seq, _read_open(runtime, context, now)) for context in _list_open(runtime, session)]
     return [call for _, call in sorted(found, key=lambda row: (row[1].start, row[0]))]
@@ -115,6 +115,7 @@ class CallPrices:
 
     def __init__(self, active: ActiveScenario) -> None:
         self._active = active
+        self.clock = active.emulator.clock
         self._prices = read_prices(active.loaded.scenario)
         self._paid_until: dict[tuple[str, str], float] = {}
 
@@ -138,7 +139,7 @@ class CallPrices:
         return None if app is None else app.service.deployments.get(name)
 
 
-def _read_call(entry: JournalEntry, cost: float) -> Call:
+def _read_call(entry: JournalEntry, prices: CallPrices) -> Call:
     return Call(
         id=entry.id,
         number=entry.seq,
@@ -154,17 +155,20 @@ def _read_call(entry: JournalEntry, cost: float) -> Call:
         faults=entry.faults,
         delivered=entry.sent_tokens,
         prompt_tokens=entry.prompt_tokens,
-        cost=cost,
+        cost=prices.find(entry),
         bytes_out=entry.bytes_out,
         connection=entry.connection,
-        left_at_once=_has_left_at_once(entry),
+        left_at_once=has_left_at_once(entry, prices.clock),
         read=_Reader(entry),
     )
 
 
-def _has_left_at_once(entry: JournalEntry) -> bool:
-    is_left = entry.stream and entry.client_left and entry.sent_tokens > 0 and entry.ttft is not None
-    return is_left and entry.duration - (entry.ttft or 0.0) <= _AT_ONCE
+def has_left_at_once(entry: JournalEntry, clock: Clock) -> bool:
+    """Return whether the client closed a stream soon, in its own time, after the first bytes."""
+    if not (entry.stream and entry.client_left and entry.sent_tokens > 0) or entry.ttft is None:
+        return False
+    wait = entry.ttft / clock.scale if isinstance(clock, RealClock) else 0.0
+    return entry.real_end - entry.real_start - wait <= _AT_ONCE
 
 
 class _Reader:

@@ -21,6 +21,7 @@ _HOPELESS_KINDS = frozenset({"content_filter", "context_length"})
 _PASSING_KINDS = frozenset({"internal", "not_ready", "overloaded", "rate_limited", "timeout"})  # under any status
 _KEYS = ("idempotency-key", "x-idempotency-key")
 _BREAKING = frozenset({"disconnect", "empty_body", "garbage", "hang", "late_error", "truncate"})
+_STOPPING = _BREAKING | {"stall"}  # faults for which a client may leave
 _SHORTENING = frozenset({"late_error", "truncate"})  # of streams that end as HTTP has it
 _SLACK = 0.005  # seconds; the end of an answer is noted just before its last byte is written
 _UNNOTICED = 0.25  # seconds until the end of a connection that its client has closed is noticed
@@ -135,7 +136,7 @@ class Call:
     @property
     def may_be_retried(self) -> bool:
         """Whether an equal request after this call is another attempt: it failed, and its client wanted more of it."""
-        return self.failed and not (self.left_at_once and _BREAKING.isdisjoint(self.faults))
+        return self.failed and not (self.left_at_once and _STOPPING.isdisjoint(self.faults))
 
     @property
     def is_refused_for_its_content(self) -> bool:

@@ -12,9 +12,13 @@ from emulator.verdicts.calls import Call, CallHistory
 from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule
 
 _ERROR = re.compile(
-    r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable|exception|missing|wrong|illegal"
+    r"error|invalid|malformed|fail|could not|cannot|can't|not valid|unparsable|unable|exception|illegal"
     r"|rejected|try again|not (?:be )?parse|not JSON|valid JSON|JSON input|in JSON|after JSON"
-    r"|expect(?:ed|ing)\b|unterminated|unexpected|extra data",  # the words of parsers alone, as `str(error)` has them
+    # the words of parsers alone, as `str(error)` has them
+    r"|expect(?:ed|ing) (?:['\"]|property|value|delimiter|double|end of|an? (?:string|object|value|comma|colon|quote))"
+    r"|unexpected (?:token|end|character|non-whitespace)|unterminated|extra data"
+    r"|(?:missing|wrong) (?:\d+ )?(?:required |positional )*(?:field|key|argument|parameter|property|value|type)"
+    r"|field required",
     re.IGNORECASE,
 )
 _SLACK = 0.01  # seconds

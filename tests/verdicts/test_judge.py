@@ -167,7 +167,7 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         # a client reads the beginning of streams and closes them: it has what it wants
         *[(rule, [left(n / 2, left_at_once=True) for n in range(8)], ROBUST, True) for rule in ("attempts", GONE)],
         ("backs_off", [left(n / 2, left_at_once=True) for n in range(8)], ROBUST, None),
-        (GONE, [left(left_at_once=True, faults=["hang"]), call(1)], ROBUST, False),
+        *[(GONE, [left(left_at_once=True, faults=[fault]), call(1)], ROBUST, False) for fault in ("hang", "stall")],
         (GONE, [left(), call(1)], ROBUST, False),  # after a time, such as its timeout
         # a hedge that is closed when its twin has its answer has not failed
         (GONE, [call(0, 0.5), left(0.2, 0.3), call(1)], TWINS, True),
@@ -256,12 +256,29 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
                 "Unterminated string in JSON at position 13",
                 "Unexpected end of JSON input",
                 "Expected ',' or '}' after property value in JSON at position 13",
+                "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+                "Expected double-quoted property name at position 2",
+                "Expecting value: line 1 column 1 (char 0)",
+                "Unexpected token } at position 4",
+                "missing required field: city",
+                "f() missing 1 required positional argument: 'city'",
+                "expected a string for city",
                 "Please send valid JSON.",
             )
         ],
         *[
             ("no_bad_arguments", [BAD_CALL, call(1, key="b", body=tool_turn(plain))], ROBUST, False)
-            for plain in ("3 books about tides", "", "[]", '{"temperature": 18}')
+            for plain in (
+                "3 books about tides",
+                "",
+                "[]",
+                '{"temperature": 18}',
+                "18 C, rain expected",
+                "Expecting a sunny day",
+                "2 missing persons",
+                "The train left from the wrong platform.",
+                "An unexpected turn to the left",
+            )
         ],
         ("no_bad_arguments", [BAD_CALL], ROBUST, True),
         ("no_bad_arguments", [call(tool_calls=[("f", "{}")])], ROBUST, None),

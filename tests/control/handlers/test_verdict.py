@@ -6,6 +6,9 @@ from contextlib import suppress
 
 import pytest
 
+from emulator.control.verdict import has_left_at_once
+from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
+from emulator.journal.entry import JournalEntry
 from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control
@@ -123,6 +126,15 @@ async def test_stream_that_is_closed_at_once_has_not_failed(start: Start) -> Non
     verdict = await judge(running)
     assert verdict["ok"]
     assert kept(verdict)["no_retry_after_delivery"]
+
+
+@pytest.mark.parametrize("clock", [RealClock(), RealClock(10), RealClock(0.5), InstantClock(), FrozenClock()])
+@pytest.mark.parametrize(("took", "wanted"), [(0.5, True), (1.5, False)])
+def test_client_leaves_at_once_or_late_in_its_own_time(clock: Clock, took: float, wanted: bool) -> None:
+    entry = JournalEntry(id="a", time=0, vendor="toy", method="POST", path="/chat", status=200, stream=True)
+    entry.client_left, entry.sent_tokens, entry.ttft, entry.real_start = True, 3, 4.0, 7.0
+    entry.real_end = entry.real_start + took + (4.0 / clock.scale if isinstance(clock, RealClock) else 0.0)
+    assert has_left_at_once(entry, clock) is wanted
 
 
 async def test_open_call_has_a_deadline_and_counts_as_running(start: Start) -> None:
