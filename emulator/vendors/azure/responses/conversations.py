@@ -23,7 +23,7 @@ from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.responses.input import identify, list_items, parse_items
-from emulator.vendors.azure.responses.references import resolve_references
+from emulator.vendors.azure.responses.references import resolve_references, validate_ids
 from emulator.vendors.azure.responses.stored import has_ended
 
 MAX_ITEMS = 20  # of one request
@@ -106,6 +106,7 @@ def add_items(request: Request, service: AzureService) -> Change:
     items = _parse_new(wire.items, request, service)
 
     def change(document: Object, documents: Documents) -> tuple[JSON, Object]:
+        validate_ids(list_kept(document, documents, service.clock.now()), items, "items")
         at = len(list_all(document, documents))
         page: Object = {"object": "list", "data": [*items], "has_more": False}
         ends: Object = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else {}
@@ -229,7 +230,9 @@ def _parse_new(given: Iterable[Object], request: Request, service: AzureService)
         if found is not None:
             raise build_refusal(found)
     parse_items(items)
-    return identify(resolve_references(items, request, service.clock.now(), stored=True), request.key)
+    known = identify(resolve_references(items, request, service.clock.now(), stored=True), request.key)
+    validate_ids((), known, "items")
+    return known
 
 
 def _error_items(count: int) -> EmulatedError:

@@ -60,9 +60,11 @@ def identify(items: Sequence[Object], key: bytes) -> list[Object]:
 def _identify(item: Object, key: bytes, number: int) -> Object:
     kind = item.get("type")
     prefix = _PREFIXES.get(str(kind), "msg")
-    name = item.get("id") or f"{prefix}_{draw_hex(key, 'input', number)}{draw_hex(key, 'input', number, 1, digits=16)}"
+    given = item.get("id")
+    drawn = f"{prefix}_{draw_hex(key, 'input', number)}{draw_hex(key, 'input', number, 1, digits=16)}"
+    name = given if isinstance(given, str) and given else drawn
     state = {"status": "completed"} if kind in ("message", *_CALLS, *_OUTPUTS) else {}
-    fields: Object = {field: value for field, value in item.items() if value is not None}
+    fields: Object = {field: value for field, value in item.items() if value is not None and field != "id"}
     if isinstance(fields.get("content"), list):
         fields["content"] = [_complete_part(part) for part in as_array(fields["content"])]
     return {"id": name, **state, **fields}

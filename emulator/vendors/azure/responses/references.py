@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
-from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.responses.stored import list_output
 
 _KIND = "item_reference"
@@ -26,30 +27,45 @@ def resolve_references(items: Sequence[Object], request: Request, now: float, *,
     """
     if not any(item.get("type") == _KIND for item in items):
         return [*items]
-    known = {item.get("id"): item for item in _list_stored(request.documents, request.principal, now)}
-    return [_resolve(item, known, stored=stored) if item.get("type") == _KIND else item for item in items]
+    known = {as_text(item["id"]): item for item in _list_stored(request.documents, request.principal, now)}
+    return [
+        _resolve(_read_name(item, position), known, stored=stored) if item.get("type") == _KIND else item
+        for position, item in enumerate(items)
+    ]
 
 
-def validate_ids(before: Iterable[Object], items: Iterable[Object]) -> None:
-    """Raise for an item with the id of one before it.
+def validate_ids(before: Iterable[Object], items: Iterable[Object], param: str = "input") -> None:
+    """Raise for an item with the id of one before it; only texts are ids.
 
     Raises:
         EmulatedError: 400.
     """
-    seen = {item.get("id") for item in before}
+    seen = {name for item in before if isinstance(name := item.get("id"), str)}
     for item in items:
         name = item.get("id")
-        if name is not None and name in seen:
+        if not isinstance(name, str):
+            continue
+        if name in seen:
             text = f"Duplicate item found with id {name}. Remove duplicate items from your input and try again."
-            raise refusals.contradicts(text, "input")
+            raise refusals.contradicts(text, param)
         seen.add(name)
 
 
-def _resolve(item: Object, known: Mapping[JSON, Object], *, stored: bool) -> Object:
-    found = known.get(item.get("id"))
+def _read_name(item: Object, position: int) -> str:
+    name, path = item.get("id"), f"input[{position}].id"
+    if name is None:
+        raise refusals.missing_parameter(path)
+    if not isinstance(name, str):
+        text = f"Invalid type for '{path}': expected a string, but got {format_type(name)} instead."
+        raise refusals.contradicts(text, path, "invalid_type")
+    return name
+
+
+def _resolve(name: str, known: Mapping[str, Object], *, stored: bool) -> Object:
+    found = known.get(name)
     if found is not None:
         return found
-    text = f"Item with id '{item.get('id')}' not found."
+    text = f"Item with id '{name}' not found."
     if not stored:
         text += " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove"
         text += " this item from your input."

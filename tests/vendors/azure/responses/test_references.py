@@ -109,3 +109,45 @@ async def test_conversation_refuses_unknown_field(call: Call, path: str, body: J
     name = [*body][-1]
     assert refused["error"]["message"] == f"Unknown parameter: '{name}'."
     assert (refused["error"]["param"], refused["error"]["code"]) == (name, "unknown_parameter")
+
+
+@pytest.mark.parametrize("path", [RESPONSES, f"{RESPONSES}/input_tokens"])
+@pytest.mark.parametrize("name", [{"a": 1}, ["x"], 3, ""], ids=str)
+async def test_id_that_is_no_text_is_ignored(call: Call, path: str, name: JSON) -> None:
+    item = {"role": "user", "content": "hi", "id": name}
+    first = await call(path, {"model": "grok-4", "input": [item]})
+    if "id" in first:
+        listed = await call(f"{path}/{first['id']}/input_items", None, method="GET")
+        assert listed["data"][0]["id"].startswith("msg_")
+        assert (await call(path, refer(listed["data"][0]["id"])))["status"] == "completed"
+
+
+@pytest.mark.parametrize("path", [RESPONSES, f"{RESPONSES}/input_tokens"])
+@pytest.mark.parametrize(
+    ("fields", "message", "code"),
+    [
+        (
+            {"id": ["x"]},
+            "Invalid type for 'input[0].id': expected a string, but got an array instead.",
+            "invalid_type",
+        ),
+        ({}, "Missing required parameter: 'input[0].id'.", "missing_required_parameter"),
+    ],
+    ids=["list", "none"],
+)
+async def test_reference_without_text_is_refused(call: Call, path: str, fields: JSON, message: str, code: str) -> None:
+    body = {"model": "grok-4", "input": [{"type": "item_reference", **fields}]}
+    error = (await call(path, body, status=400))["error"]
+    assert (error["message"], error["param"], error["code"]) == (message, "input[0].id", code)
+
+
+async def test_item_comes_into_a_conversation_once(call: Call) -> None:
+    made = await call(CONVERSATIONS, {"items": [{"type": "message", "role": "user", "content": "Hi"}]})
+    path = f"{CONVERSATIONS}/{made['id']}/items"
+    (kept,) = (await call(path, None, method="GET"))["data"]
+    twice = {"items": [{"type": "item_reference", "id": kept["id"]}] * 2}
+    for target, body in ((CONVERSATIONS, twice), (path, {"items": twice["items"][:1]}), (path, {"items": [kept]})):
+        error = (await call(target, body, status=400))["error"]
+        assert error["message"].startswith(f"Duplicate item found with id {kept['id']}."), target
+        assert error["param"] == "items"
+    assert (await call(path, None, method="GET"))["data"] == [kept]
