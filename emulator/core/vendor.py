@@ -140,11 +140,16 @@ class InferenceCall:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Write:
-    """Response of a :class:`Change` with the document to store under ``key``; ``None`` deletes the document."""
+    """Response of a :class:`Change` with the document to store under ``key``; ``None`` deletes the document.
+
+    Fields:
+        dropped: keys of further documents to delete, which nothing finds any more.
+    """
 
     response: Response
     key: str
     document: JSON
+    dropped: tuple[str, ...] = ()
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)

@@ -287,6 +287,10 @@ class ResponseDecider:
             write = change.make(documents)
             if isinstance(write, Response):
                 return write
+            for key in write.dropped:
+                await state.store(request.session, collection, key, None, documents[key])
+            if write.dropped:
+                documents = await state.fetch(request.session, collection)
             if write.document is not None:
                 await self._evict_document(request.session, documents, write.key)
             if await state.store(request.session, collection, write.key, write.document, documents.get(write.key)):

@@ -58,7 +58,7 @@ class Misfit:
         kind: ``tag`` is an unknown kind of an object; ``min``, ``max``, ``pattern``, ``prefix`` and ``characters`` are
             bounds, the last of an id.
         expected: types or accepted values.
-        limit: the bound.
+        limit: the bound, a float if a number need not be an integer.
     """
 
     kind: Kind
@@ -217,7 +217,10 @@ def _find_bound(shape: Object, value: JSON, path: Path) -> Misfit | None:
         kind = "pattern"
     elif "prefix" in shape and not text.startswith(as_text(shape["prefix"])):
         kind = "prefix"
-    return None if kind is None else Misfit(kind, path, value, limit=shape.get(kind))
+    limit = shape.get(kind) if kind is not None else None
+    if shape["bound"] == "number" and limit is not None:
+        limit = float(as_number(limit))
+    return None if kind is None else Misfit(kind, path, value, limit=limit)
 
 
 def _fits(value: JSON, kind: str) -> bool:

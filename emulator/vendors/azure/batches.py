@@ -51,13 +51,14 @@ class NewBatch(WireModel):
     endpoint: str
     completion_window: Literal["24h"]
     metadata: Metadata | None = None
+    anchor: Literal["created_at"] | None = None
     output_expires_after: FileExpiry | None = None
 
 
 def create(request: Request, service: AzureService) -> Change:
     """``POST /batches``; a file with an invalid line makes a failed batch."""
     _, settings = validate_place(request, service)
-    body = parse_body(request, settings)
+    body = _move_anchor(parse_body(request, settings))
     wire = validate(NewBatch, body)
     fields = as_object(body)
     expiry = fields.get("output_expires_after") or {}
@@ -90,6 +91,17 @@ def create(request: Request, service: AzureService) -> Change:
     return Change(
         lambda documents: Write(answer_json({}, request, service), "", None), inner=inner, make_with=make_with
     )
+
+
+def _move_anchor(body: JSON) -> JSON:
+    """Return the body with an ``anchor`` beside ``output_expires_after`` in it, unless it has one.
+
+    Source: learn.microsoft.com, "Azure OpenAI Batch", whose example in REST writes it there.
+    """
+    expiry = body.get("output_expires_after") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(expiry, dict) or body.get("anchor") is None:
+        return body
+    return {**body, "output_expires_after": {"anchor": body["anchor"], **expiry}}
 
 
 def retrieve(request: Request, service: AzureService) -> Response:

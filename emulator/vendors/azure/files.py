@@ -66,11 +66,14 @@ def upload(request: Request, service: AzureService) -> Change:
     document: Object = {"file": found, "content": b64encode(content).decode(), "principal": request.principal}
 
     def make(documents: Documents) -> Write:
-        stored = sum(as_integer(as_object(one["file"])["bytes"]) for one in _list_uploaded(documents))
+        now = service.clock.now()
+        files = _list_uploaded(documents)
+        stored = sum(as_integer(as_object(one["file"])["bytes"]) for one in files if not is_expired(one, now))
         if stored + len(content) > MAX_STORED:
             text = f"The files of a session may have {MAX_STORED} bytes together. Delete some first."
             raise refusals.contradicts(text, "file", "quota_exceeded")
-        return Write(answer_json(found, request, service), name, document)
+        expired = tuple(as_text(as_object(one["file"])["id"]) for one in files if is_expired(one, now))
+        return Write(answer_json(found, request, service), name, document, expired)
 
     return Change(make)
 
@@ -85,7 +88,7 @@ def _parse_upload(request: Request) -> tuple[FormField, Object]:
     part = next((field for field in form.fields if field.name == "file"), None)
     if part is None:
         raise refusals.missing_parameter("file")
-    members = read_members(form)
+    members = _fold_expiry(read_members(form))
     if not members.get("purpose"):
         raise refusals.missing_parameter("purpose")
     if members["purpose"] not in PURPOSES:
@@ -95,6 +98,19 @@ def _parse_upload(request: Request) -> tuple[FormField, Object]:
     if unknown is not None:
         raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
     return part, members
+
+
+def _fold_expiry(members: Object) -> Object:
+    """Return the fields with ``expires_after.seconds`` as a member of ``expires_after``.
+
+    Source: learn.microsoft.com, "Azure OpenAI Batch", whose examples in REST write the names so.
+    """
+    dotted = {f"expires_after.{name}": name for name in FileExpiry.model_fields}
+    inner: Object = {dotted[name]: value for name, value in members.items() if name in dotted}
+    given = members.get("expires_after", {})
+    if not inner or not isinstance(given, dict):
+        return members
+    return {**{name: value for name, value in members.items() if name not in dotted}, "expires_after": given | inner}
 
 
 def show_files(request: Request, service: AzureService) -> Response:

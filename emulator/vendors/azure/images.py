@@ -130,7 +130,9 @@ def validate_fields(wire: ImageRequest, parsed: ParsedRequest) -> None:
         model = parsed.profile.model
         family = next((name for name in _QUALITIES if model.startswith(name)), "")
         _validate_size(parsed)
-        _validate_family(wire, family)
+        own = parsed.profile.traits.get("provider") == "OpenAI"
+        if own:
+            _validate_family(wire, family)
         if wire.partial_images and not wire.stream:
             text = "The 'partial_images' parameter is only allowed when 'stream' is enabled."
             raise refusals.contradicts(text, "partial_images")
@@ -139,7 +141,7 @@ def validate_fields(wire: ImageRequest, parsed: ParsedRequest) -> None:
         if family == "dall-e-3" and (wire.n or 1) > 1:
             text = "Invalid value for 'n': you must provide n=1 for this model."
             raise refusals.contradicts(text, "n", "invalid_value")
-        if not family:
+        if own and not family:
             _validate_output(wire)
 
 
@@ -153,7 +155,7 @@ def _validate_family(wire: OpenAIImageRequest, family: str) -> None:
     if given is not None:
         raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
     qualities = _QUALITIES.get(family, ("low", "medium", "high", "auto"))
-    if wire.quality is not None and wire.quality not in qualities:
+    if wire.quality not in (None, "auto", *qualities):
         text = f"Invalid value: '{wire.quality}'. Supported values are: {bounds.list_values(qualities)}."
         raise refusals.contradicts(text, "quality", "invalid_value")
     most = _LONGEST.get(family, 32_000)

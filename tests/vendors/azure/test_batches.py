@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.handler.forward import Forwarding
+from emulator.vendors.azure.files import MAX_STORED
 from tests.conftest import Start, running
 from tests.http_client import Answer, Running
 from tests.untyped_json import JSON
@@ -81,6 +82,7 @@ async def test_wrong_upload_is_refused(start: Start) -> None:
 
 
 ANCHOR = {"expires_after[anchor]": "created_at"}
+DOTTED = {"expires_after.anchor": "created_at"}
 SECONDS = "expires_after[seconds]"
 
 
@@ -127,6 +129,18 @@ SECONDS = "expires_after[seconds]"
             "invalid_type",
         ),
         (
+            DOTTED,
+            "Missing required parameter: 'expires_after.seconds'.",
+            "expires_after.seconds",
+            "missing_required_parameter",
+        ),
+        (
+            {"expires_after.odd": "1"},
+            "Unknown parameter: 'expires_after.odd'.",
+            "expires_after.odd",
+            "unknown_parameter",
+        ),
+        (
             {"expires_after": "3600"},
             "Invalid type for 'expires_after': expected an object, but got a string instead.",
             "expires_after",
@@ -143,9 +157,14 @@ async def test_wrong_expiry_is_refused(
     assert (refused.status, refused.json()) == (400, {"error": error})
 
 
-async def test_file_expires(start: Start) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [{**ANCHOR, SECONDS: "3600"}, {**DOTTED, "expires_after.seconds": "3600"}, {**DOTTED, SECONDS: "3600"}],
+    ids=["brackets", "dots", "both"],
+)
+async def test_file_expires(start: Start, fields: dict[str, str]) -> None:
     running = await start(SCENARIO)
-    made = (await upload(running, lines(line("a", "x")), **ANCHOR, **{SECONDS: "3600"})).json()
+    made = (await upload(running, lines(line("a", "x")), **fields)).json()
     assert made["expires_at"] == made["created_at"] + 3600
     running.built.runtime.advance(3599)
     assert (await get(running, f"{FILES}/{made['id']}")).json() == made
@@ -155,6 +174,16 @@ async def test_file_expires(start: Start) -> None:
     body = {"input_file_id": made["id"], "endpoint": "/v1/chat/completions", "completion_window": "24h"}
     refused = await running.ask("azure", BATCHES, body, headers=KEY)
     assert refused.json()["error"]["code"] == "invalid_input_file_id"
+
+
+@pytest.mark.parametrize(("expiry", "status", "kept"), [({}, 400, True), ({"expires_at": 1}, 200, False)])
+async def test_expired_files_leave_room(start: Start, expiry: JSON, status: int, *, kept: bool) -> None:
+    running = await start()
+    state = running.built.emulator.state
+    file: JSON = {"file": {"id": "file-1", "bytes": MAX_STORED, **expiry}, "principal": ""}
+    assert await state.store("", "azure", "file-1", file, None)
+    assert (await upload(running, b"x")).status == status
+    assert ("file-1" in await state.fetch("", "azure")) is kept
 
 
 async def test_page_of_files_has_ten_thousand(start: Start) -> None:
@@ -242,10 +271,17 @@ async def test_batch_cancelled_at_once_has_no_files(start: Start) -> None:
     assert [file["purpose"] for file in (await get(running, FILES)).json()["data"]] == ["batch"]
 
 
-async def test_results_expire(start: Start) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"output_expires_after": {"anchor": "created_at", "seconds": 3600}},
+        {"output_expires_after": {"seconds": 3600}, "anchor": "created_at"},
+    ],
+    ids=["within", "beside"],
+)
+async def test_results_expire(start: Start, fields: JSON) -> None:
     running = await start(SCENARIO)
-    expiry = {"anchor": "created_at", "seconds": 3600}
-    made = await make(running, lines(line("a", "fixed")), output_expires_after=expiry)
+    made = await make(running, lines(line("a", "fixed")), **fields)
     running.built.runtime.advance(100)
     done = (await get(running, f"{BATCHES}/{made['id']}")).json()
     file = (await get(running, f"{FILES}/{done['output_file_id']}")).json()

@@ -195,6 +195,9 @@ def test_field_that_model_or_format_lacks_is_refused(body: JSON, message: str, p
         {"model": "gpt-image-1", "background": "transparent", "output_format": "webp", "quality": "auto"},
         {"model": "gpt-image-1", "prompt": "x" * 32_000},
         {"model": "dall-e-3", "style": "natural", "quality": "hd", "prompt": "x" * 4000},
+        {"model": "dall-e-3", "quality": "auto"},
+        {"model": "FLUX-1.1-pro", "quality": "hd", "output_compression": 50},
+        {"model": "FLUX.2-pro", "style": "vivid", "background": "transparent", "output_format": "jpeg"},
     ],
     ids=lambda value: str(value)[:60],
 )

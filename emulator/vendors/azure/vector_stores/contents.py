@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from emulator.core.http import Request
 from emulator.core.json import Object, as_integer, as_object, as_text
 from emulator.core.rng import derive_key, draw_hex
-from emulator.vendors.azure.documents import find_owned, read_content
+from emulator.vendors.azure.documents import find_upload, read_content
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.vector_stores.search import MAX_TEXT, Source
@@ -76,11 +76,11 @@ def _decode(content: bytes) -> str | None:
 
 
 def build_source(name: str, attached: Object, request: Request, service: AzureService) -> Source | None:
-    """Return an attached file ready to be searched; ``None`` if it was deleted or cannot be read."""
+    """Return an attached file ready to be searched; ``None`` if it was deleted, has expired or cannot be read."""
     if "text" in attached:
         filename, text = as_text(attached["filename"]), as_text(attached["text"])
     else:
-        document = find_owned(request.documents, name, "file", request.principal)
+        document = find_upload(request, name, service.clock.now())
         if document is None:
             return None
         filename, content = as_text(as_object(document["file"])["filename"]), read_content(document)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.untyped_json import JSON
-from tests.vendors.azure.service import accept, refuse
+from tests.vendors.azure.service import Refused, accept, refuse, send
 
 MESSAGES = "/anthropic/v1/messages"
 USER: JSON = {"role": "user", "content": "Hi"}
@@ -146,3 +146,23 @@ def test_contradiction_is_refused(body: JSON, message: str) -> None:
 )
 def test_honest_request_passes(body: JSON) -> None:
     assert accept(body, MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("model", "takes_both"),
+    [
+        ("claude-3-7-sonnet", True),
+        ("claude-sonnet-4", True),
+        ("claude-sonnet-4-20250514", True),
+        ("claude-opus-4", True),
+        ("claude-opus-4-1-20250805", False),
+        ("claude-opus-4-5", False),
+        ("claude-opus-4-6", False),
+        ("claude-sonnet-4-6", False),
+        ("claude-haiku-4-5", False),
+    ],
+)
+def test_models_before_4_1_take_both_samplings(model: str, *, takes_both: bool) -> None:
+    scenario = f"deployments:\n  - {{vendor: azure, name: c, model: {model}}}\n"
+    outcome = send(ask(model="c", temperature=0.5, top_p=0.5), MESSAGES, scenario)
+    assert isinstance(outcome, Refused) is not takes_both

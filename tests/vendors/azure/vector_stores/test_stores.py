@@ -9,6 +9,7 @@ from tests.vendors.forms import HEADERS, make_form
 
 STORES, FILES = "/openai/v1/vector_stores", "/openai/v1/files"
 KEY = {"api-key": "k"}
+ANCHOR = ("expires_after[anchor]", "created_at")
 SCENARIO = """
 vendors:
   azure:
@@ -22,9 +23,9 @@ vendors:
 """
 
 
-async def upload(running: Running, name: str, content: bytes) -> str:
+async def upload(running: Running, name: str, content: bytes, *fields: tuple[str, str]) -> str:
     head = f"POST {FILES} HTTP/1.1\r\napi-key: k\r\nContent-Type: {HEADERS['Content-Type']}\r\n"
-    form = make_form(("purpose", "assistants"), ("file", (name, content)))
+    form = make_form(("purpose", "assistants"), *fields, ("file", (name, content)))
     return str((await running.send("azure", head.encode(), form)).json()["id"])
 
 
@@ -115,6 +116,38 @@ async def test_batch_has_counts_and_failures(start: Start) -> None:
     assert (refused["param"], "constrained" in refused["message"]) == ("attributes.k", False)
     assert (await read(running, one, method="DELETE"))["object"] == "vector_store.file.deleted"
     assert (await ask(running, one)).json()["error"]["message"].startswith("No file found with id")
+
+
+async def test_expired_file_is_not_searched(start: Start) -> None:
+    running = await start(SCENARIO)
+    file = await upload(running, "pets.txt", b"Dogs bark.", ("expires_after[seconds]", "3600"), ANCHOR)
+    path = f"{STORES}/{(await read(running, STORES, {'file_ids': [file]}))['id']}"
+    found = []
+    for seconds in (10, 3590):
+        running.built.runtime.advance(seconds)
+        found.append(len((await read(running, f"{path}/search", {"query": "dogs"}))["data"]))
+    assert found == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "message", "code"),
+    [
+        (2, "decimal above maximum value. Expected a value <= 1, but got 2", "decimal_above_max_value"),
+        (-0.5, "decimal below minimum value. Expected a value >= 0, but got -0.5", "decimal_below_min_value"),
+    ],
+)
+async def test_threshold_is_a_decimal(start: Start, threshold: float, message: str, code: str) -> None:
+    body: JSON = {"query": "trains", "ranking_options": {"score_threshold": threshold}}
+    refused = await ask(await start(SCENARIO), f"{STORES}/vs_handbook/search", body)
+    assert (refused.status, refused.json()["error"]) == (
+        400,
+        {
+            "message": f"Invalid 'ranking_options.score_threshold': {message} instead.",
+            "type": "invalid_request_error",
+            "param": "ranking_options.score_threshold",
+            "code": code,
+        },
+    )
 
 
 async def test_store_expires_after_last_use(start: Start) -> None:
