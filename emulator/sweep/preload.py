@@ -165,7 +165,7 @@ class _ForkServer:
 
     def _kill(self) -> None:
         """Kill the process, with a run that it forks just now."""
-        if self.process.poll() is None:
+        if self.process.returncode is None:  # until it is awaited its group has this number
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 

@@ -420,9 +420,16 @@ def test_run_that_ends_in_its_fork_has_its_status(tmp_path: Path, monkeypatch: p
 
 @needs_pidfd
 @pytest.mark.slow
-@pytest.mark.parametrize("is_ended", [pytest.param(True, id="ended"), pytest.param(False, id="waited for")])
+@pytest.mark.parametrize(
+    ("before", "is_ended"),
+    [
+        pytest.param("", True, id="the sweep ends"),
+        pytest.param("os.kill(os.getppid(), 9)", True, id="the sweep ends after the server"),
+        pytest.param("", False, id="no answer"),
+    ],
+)
 def test_run_that_hangs_in_its_fork_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_ended: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, *, is_ended: bool
 ) -> None:
     pipe, said = tmp_path / "pipe", list[str]()
     os.mkfifo(pipe)
@@ -433,7 +440,7 @@ def test_run_that_hangs_in_its_fork_is_ended(
             forked.run({}, PATIENCE)
         said.append(str(caught.value))
 
-    hook = f"os.write(os.open({str(pipe)!r}, os.O_WRONLY), b'.'); signal.pause()"
+    hook = f"{before or 'pass'}; os.write(os.open({str(pipe)!r}, os.O_WRONLY), b'.'); signal.pause()"
     with preloaded_hook(tmp_path, monkeypatch, hook) as forked:
         if is_ended:
             thread = threading.Thread(target=run)
@@ -441,6 +448,7 @@ def test_run_that_hangs_in_its_fork_is_ended(
             wait_for(lambda: read(reader) == b".")
             forked.end()
             thread.join(PATIENCE)
+            assert not thread.is_alive()
         else:
             forked.patience = 0.0
             run()
