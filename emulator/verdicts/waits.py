@@ -118,16 +118,29 @@ def _find_width(callers: int, at_once: int, wait: float) -> float:
 
 def _group(retries: Sequence[Retry]) -> Iterator[list[Retry]]:
     """Yield the retries whose calls failed together."""
-    group: list[Retry] = []
-    back = inf  # when the first of the group came back
+    close: list[Retry] = []
     for retry in retries:
-        if group and retry.before.end - group[0].before.end > max(_TOGETHER, _CLOSE * group[0].waited):
-            yield group
-            group, back = [], inf
-        if retry.before.start <= back:  # else it is of a call that was made once another came back, such as its next
-            group.append(retry)
-            back = min(back, retry.call.start)
-    yield group
+        if close and retry.before.end - close[0].before.end > max(_TOGETHER, _CLOSE * close[0].waited):
+            yield from _split(close)
+            close = []
+        close.append(retry)
+    yield from _split(close)
+
+
+def _split(close: list[Retry]) -> Iterator[list[Retry]]:
+    """Yield apart the retries of calls that were made once another came back, such as its next."""
+    while close:
+        group: list[Retry] = []
+        later: list[Retry] = []
+        back = inf  # when the first of the group came back
+        for retry in close:
+            if retry.before.start <= back:
+                group.append(retry)
+                back = min(back, retry.call.start)
+            else:
+                later.append(retry)
+        yield group
+        close = later
 
 
 HONOURS_RETRY_AFTER = VerdictRule("honours_retry_after", _judge_retry_after, needs_clock=True)

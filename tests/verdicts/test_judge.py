@@ -147,6 +147,19 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("jitter", [*SIX, *after(2, 3.1, 3.11, 3.12, 3.13, 3.14)], ROBUST, False),  # but one
         ("jitter", [refused(n / 5, k) for n, k in enumerate("abc")] + [*after(9, 9.2, 9.4)], ROBUST, False),
         ("jitter", [refused(n / 5, k) for n, k in enumerate("abc")] + [*after(1, 1.2, 1.4)], ROBUST, None),
+        # others are refused once a hasty caller is back
+        (
+            "jitter",
+            [refused(0, "x"), call(0.02, key="x"), *[refused(0.1, k) for k in "abc"], *after(1.1, 1.1, 1.1)],
+            ROBUST,
+            False,
+        ),
+        (
+            "jitter",
+            [refused(0, "x"), call(0.02, key="x"), *[refused(0.1, k) for k in "abc"], *after(1.1, 1.2, 1.3)],
+            ROBUST,
+            True,
+        ),
         ("backs_off", [refused(0, is_kept=False), refused(5), call(10)], ROBUST, None),
         ("attempts", [refused(2.0**n) for n in range(6)], ROBUST, False),
         ("attempts", [refused(2.0**n) for n in range(5)], ROBUST, True),
