@@ -62,7 +62,9 @@ async def read_history(runtime: Runtime, session: str | None) -> CallHistory:
     active = runtime.for_session(session or "")
     hedges = read_expectations(active.loaded.scenario).hedges
     follows_clock = isinstance(active.emulator.clock, RealClock)
-    return build_history(await read_calls(runtime, session), follows_clock=follows_clock, hedges=hedges)
+    calls = await read_calls(runtime, session)
+    # in the worker thread, as it may build the responses of calls that failed
+    return await run_in_thread(build_history, calls, follows_clock=follows_clock, hedges=hedges)
 
 
 async def read_calls(runtime: Runtime, session: str | None) -> list[Call]:
