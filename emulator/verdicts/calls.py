@@ -51,7 +51,7 @@ class CallContent:
         body: body of the request.
         text: text of the answer as far as it was sent.
         tool_calls: pairs of name and arguments.
-        credentials: those of the request; equal for equal ones.
+        credentials: those in the headers of the request, masked.
         is_kept: the journal still has them.
     """
 
@@ -60,7 +60,7 @@ class CallContent:
     body: JSON = None
     text: str = ""
     tool_calls: Sequence[tuple[str, str]] = ()
-    credentials: Sequence[Hashable] = ()
+    credentials: Sequence[str] = ()
     is_kept: bool = True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from emulator.core.redaction.credentials import MaskedCredential
 from emulator.verdicts.calls import UNLIMITED, Call, CallHistory, Retry
 from emulator.verdicts.rules import Breach, Expectations, Finding, Unjudged, VerdictRule
 
@@ -58,7 +59,16 @@ def _judge_useless(history: CallHistory, expected: Expectations) -> Finding:
 def _has_other_key(retry: Retry) -> bool:
     """Return whether a client whose credential was refused comes back with another."""
     is_refused = retry.before.status in _UNAUTHORIZED and not retry.before.is_refused_for_its_content
-    return is_refused and retry.before.content.credentials != retry.call.content.credentials
+    if not is_refused or not (retry.before.content.is_kept and retry.call.content.is_kept):
+        return False
+    before, now = retry.before.content.credentials, retry.call.content.credentials
+    return len(before) != len(now) or any(map(_is_other, before, now))
+
+
+def _is_other(before: str, credential: str) -> bool:
+    """Return whether credentials differ; of a call to another replica only the masked text is known."""
+    is_known = isinstance(before, MaskedCredential) and isinstance(credential, MaskedCredential)
+    return before != credential if is_known else str.__ne__(before, credential)
 
 
 def _describe(call: Call) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.json import JSON
+from emulator.core.redaction.credentials import MaskedCredential
 from emulator.verdicts.calls import UNLIMITED, Call, CallContent, build_history
 from emulator.verdicts.judge import RULE_NAMES, Judgement, judge
 from emulator.verdicts.rules import ROBUST, Budget, Expectations
@@ -177,6 +178,23 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("no_useless_retry", [refused(0, status=401, credentials="a"), call(1, credentials="b")], ROBUST, True),
         ("no_useless_retry", [refused(0, status=401, credentials="a"), call(1, credentials="a")], ROBUST, False),
         ("no_useless_retry", [refused(0, status=400, credentials="a"), call(1, credentials="b")], ROBUST, False),
+        *[
+            (
+                "no_useless_retry",
+                [refused(0, status=401, credentials=[before]), call(1, credentials=[now])],
+                ROBUST,
+                wanted,
+            )
+            for before, now, wanted in (
+                (MaskedCredential("abcd-1", "abcd…"), MaskedCredential("abcd-1", "abcd…"), False),
+                (MaskedCredential("abcd-1", "abcd…"), MaskedCredential("abcd-2", "abcd…"), True),
+                # of another replica
+                (MaskedCredential("abcd-1", "abcd…"), "abcd…", False),
+                ("abcd…", MaskedCredential("abcd-1", "abcd…"), False),
+                ("abcd…", "efgh…", True),
+            )
+        ],
+        ("no_useless_retry", [refused(0, status=401, credentials="a"), call(1, is_kept=False)], ROBUST, False),
         # a client reads the beginning of streams and closes them: it has what it wants
         *[(rule, [left(n / 2, left_at_once=True) for n in range(8)], ROBUST, True) for rule in ("attempts", GONE)],
         ("backs_off", [left(n / 2, left_at_once=True) for n in range(8)], ROBUST, None),
