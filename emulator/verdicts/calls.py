@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heappop, heappush
 from math import inf
 
 from emulator.core.json import JSON
@@ -228,7 +229,7 @@ class _EqualCalls:
     def __init__(self, calls: Sequence[Call], hedges: int) -> None:
         self.chains: list[list[Call]] = []
         # where any number is allowed, calls that never overlap are taken for those of one caller
-        self._hedges = 1 if hedges == UNLIMITED and not find_overlaps(calls, 1) else hedges
+        self._hedges = 1 if hedges == UNLIMITED and not _overlap(calls) else hedges
         self._fresh: list[Call] = []  # answered calls that began a chain while others had failed
         self._closed: dict[Call, float] = {}  # when chains ended that do not go on, by first call
         self._failed: deque[list[Call]] = deque(maxlen=_MANY)  # chains that may go on
@@ -267,19 +268,24 @@ class _EqualCalls:
 
     def find_crowd(self) -> tuple[Sequence[Sequence[Call]], Set[Call]]:
         """Return the chains open at once that have the most calls, and the first calls of all that had such company."""
-        worst: list[list[Call]] = []
-        most = 0
         shared: set[Call] = set()
-        running: list[list[Call]] = []
-        for chain in self.chains:
-            running = [one for one in running if self._find_end(one) > chain[0].start]
-            running.append(chain)
-            if len(running) > 1:
-                shared.update(one[0] for one in running)
-                size = sum(len(one) for one in running if one[0].failed)
-                if size > most:
-                    worst, most = [one for one in running if one[0].failed], size
-        return worst, shared
+        running: list[tuple[float, int]] = []  # heap of the ends and places of chains
+        worst: list[tuple[float, int]] = []
+        size = most = 0
+        for place, chain in enumerate(self.chains):
+            while running and running[0][0] <= chain[0].start:
+                size -= self._count_attempts(heappop(running)[1])
+            heappush(running, (self._find_end(chain), place))
+            if len(running) > 1:  # of more than two all but the last are known
+                shared.update(self.chains[one][0] for _, one in (running if len(running) == 2 else [(0.0, place)]))
+            size += self._count_attempts(place)
+            if len(running) > 1 and size > most:
+                worst, most = [*running], size
+        return [self.chains[one] for _, one in worst if self._count_attempts(one)], shared
+
+    def _count_attempts(self, place: int) -> int:
+        chain = self.chains[place]
+        return len(chain) if chain[0].failed else 0
 
     def _find_end(self, chain: Sequence[Call]) -> float:
         last = chain[-1]
@@ -335,6 +341,16 @@ def _find_due(chain: Sequence[Call]) -> float:
 
 def find_slack(call: Call) -> float:
     return _UNNOTICED if call.client_left else _SLACK
+
+
+def _overlap(calls: Sequence[Call]) -> bool:
+    """Return whether any two calls ran at once."""
+    until = -inf
+    for call in calls:
+        if call.start < until:
+            return True
+        until = max(until, call.end - find_slack(call) if call.has_ended else inf)
+    return False
 
 
 def find_overlaps(calls: Sequence[Call], most: int) -> list[Call]:
