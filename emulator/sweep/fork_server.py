@@ -318,7 +318,9 @@ def prepare(plan: Plan) -> Callable[[], None]:
 
         return lambda: runpy._run_module_as_main(words[0])  # type: ignore[attr-defined]
     if kind == "-c":
-        return lambda: exec(compile(words[0], "<string>", "exec", dont_inherit=True), vars(main))  # noqa: S102
+        code = compile(words[0], "<string>", "exec", dont_inherit=True)
+        _show_source(code, words[0])
+        return lambda: exec(code, vars(main))  # noqa: S102
     from importlib.machinery import SourceFileLoader
 
     name = os.path.join(os.getcwd(), words[0])
@@ -330,6 +332,15 @@ def prepare(plan: Plan) -> Callable[[], None]:
         exec(compile(source, name, "exec", dont_inherit=True), vars(main))  # noqa: S102
 
     return run_file
+
+
+def _show_source(code: object, source: str) -> None:
+    """Let tracebacks show the lines of code given with ``-c``, as Python does from 3.13 on."""
+    import linecache
+
+    register = getattr(linecache, "_register_code", None)
+    if register is not None:  # 3.13.0 finds the lines by the name of the file, later releases by the code
+        register(code if hasattr(linecache, "_getline_from_code") else "<string>", source, "<string>")
 
 
 def run(plan: Plan) -> None:
