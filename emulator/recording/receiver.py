@@ -19,9 +19,6 @@ class ResponseReceiver(ResponseHandler):
     """Receiver of one connection, which gives the parser each head apart from what follows.
 
     ``after_head``: number of bytes after the head of the last response.
-
-    aiohttp sets its timer of silence anew for each part, which costs as much as its parser does; here one timer looks
-    at the time of the last part, and is set again for what is left.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -29,7 +26,6 @@ class ResponseReceiver(ResponseHandler):
         self.after_head = 0
         self._head = b""
         self._is_in_head = True
-        self._heard = 0.0
 
     def set_response_params(self, **options: object) -> None:
         """Begin a response."""
@@ -52,21 +48,6 @@ class ResponseReceiver(ResponseHandler):
         if not self._is_in_head:
             self.after_head += len(data)
         super().data_received(data)
-
-    def _reschedule_timeout(self) -> None:
-        """Note that the service is heard of; called by aiohttp for each part."""
-        self._heard = self._loop.time()
-        if self._read_timeout_handle is None and self._read_timeout:
-            self._read_timeout_handle = self._loop.call_later(self._read_timeout, self._on_timer)
-
-    def _on_timer(self) -> None:
-        """Give the response up if nothing came all the time; else wait for the rest."""
-        self._read_timeout_handle = None
-        left = self._heard + (self._read_timeout or 0.0) - self._loop.time()
-        if left > 0:
-            self._read_timeout_handle = self._loop.call_later(left, self._on_timer)
-        else:
-            self._on_read_timeout()
 
 
 def _create_receiver(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
