@@ -31,7 +31,7 @@ from emulator.journal.entry import (
     thin_out,
 )
 from emulator.scenario.credentials import NO_TOKENS, ListedCredentials
-from emulator.scenario.matching import UNMATCHED, Match, RuleResult
+from emulator.scenario.matching import Match, RuleResult
 
 
 def redact_payload(request: Request, response: RecordedResponse, most: int, tokens: ListedCredentials) -> Payload:
@@ -202,10 +202,6 @@ class CallRecord:
         """Return a key that calls with equal labels share in metrics; a call that is not over has its own."""
         if not self.over:
             return self
-        match, request, sent = self.match, self.request, self.sent
-        if match is UNMATCHED and self.refused is NOT_REFUSED and sent.whole and not self.left:  # most are
-            operation, served = self.asked_operation, self.served
-            return request.path, request.session, self.deployment, served, operation, self.stream, sent.status
         labels = self.vendor, self.path, self.session, self.deployment, self.served, self.asked_operation
         return *labels, self.stream, self.failure, self.sent.status, self.rule, self.faults, self.refused.reason
 

@@ -270,40 +270,17 @@ def read_attributes(
     vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float, started: float
 ) -> RequestAttributes:
     """Return the attributes of a request that rules match on; ``call`` attributes are empty for other routes."""
-    if not isinstance(parsed, InferenceCall):
-        return _read_other_attributes(vendor, request, fingerprint, attempt, now, started)
-    deployment = parsed.deployment
-    return RequestAttributes(  # positional: this many keyword arguments cost more than matching a rule
-        vendor,
-        request.path,
-        deployment.name,
-        deployment.task,
-        request.principal,
-        request.session,
-        parsed.stream,
-        parsed.request,
-        sum(parsed.prompt_tokens),
-        len(request.body),
-        request.headers,
-        request.query,
-        request.json,
-        fingerprint,
-        attempt,
-        now - started,
-        now,
-        parsed.served,
-    )
-
-
-def _read_other_attributes(
-    vendor: str, request: Request, fingerprint: bytes, attempt: int, now: float, started: float
-) -> RequestAttributes:
-    """Return the attributes of a request that is no inference call."""
+    call = parsed if isinstance(parsed, InferenceCall) else None
     return RequestAttributes(
         vendor=vendor,
         endpoint=request.path,
+        deployment=call.deployment.name if call else "",
+        task=call.deployment.task if call else "",
         principal=request.principal,
         session=request.session,
+        stream=call is not None and call.stream,
+        request=call.request if call else None,
+        prompt_tokens=sum(call.prompt_tokens) if call else 0,
         body_bytes=len(request.body),
         headers=request.headers,
         query=request.query,
@@ -312,6 +289,7 @@ def _read_other_attributes(
         attempt=attempt,
         since_start=now - started,
         now=now,
+        served=call.served if call else "",
     )
 
 

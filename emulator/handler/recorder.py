@@ -133,7 +133,7 @@ class CallRecorder:
         request, sent, call = context.request, context.sent, context.call
         usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
         clock = self._emulator.clock
-        ended = sent.first if _was_written_at_once(context) else clock.now()
+        ended = clock.now()
         sent.over = ended if clock.is_wall else read_wall()
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
@@ -169,12 +169,6 @@ class CallRecorder:
             () if context.plan is None else context.plan.quota,
             self._settings.bodies,
         )
-
-
-def _was_written_at_once(context: RequestContext) -> bool:
-    """Return whether the response began and ended in one write to a client."""
-    is_ours = not context.is_inner and not context.is_forwarded
-    return is_ours and type(context.response) is Response and context.sent.whole
 
 
 _Figures = tuple[Usage | None, Choice | None, int, float | None, float | None]

@@ -37,7 +37,6 @@ def is_inert(content_type: str) -> bool:
 
 
 _PAIR = ": ".join
-_TYPE_NAME = "content-type: "
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LAST_CHUNK = b"0\r\n\r\n"
 WITHOUT_BODY = (204, 304)  # statuses of responses that end with their head
@@ -77,7 +76,7 @@ def encode_head(
     own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date and not dated else framing
     if keep_alive != modern and (keep_alive or announces_close) and "\nconnection:" not in f"\n{lines}".lower():
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
-    if status not in WITHOUT_BODY and framing != _EMPTY and _can_run_scripts(lines):
+    if _can_run_scripts(status, headers, framing):
         own += _SANDBOX
     if vendor.lower_case:
         own = own.lower()
@@ -116,12 +115,11 @@ def _encode_control(found: re.Match[str]) -> str:
     return f"%{ord(found[0]):02X}"
 
 
-def _can_run_scripts(lines: str) -> bool:
-    """Return whether a browser may run scripts in a response with these headers; of several types it may pick any."""
-    folded = lines.lower()
-    if folded.startswith(_TYPE_NAME) and folded.count(_TYPE_NAME) == 1:  # most begin with their only type
-        return not is_inert(lines[len(_TYPE_NAME) : lines.index("\r\n")])
-    types = [line[len(_TYPE_NAME) :] for line in lines.split("\r\n") if line.lower().startswith(_TYPE_NAME)]
+def _can_run_scripts(status: int, headers: Headers, framing: str) -> bool:
+    """Return whether a browser may run scripts in the response; with several types it may pick any."""
+    if status in WITHOUT_BODY or framing == _EMPTY:
+        return False
+    types = [value for name, value in headers if name.lower() == "content-type"]
     return len(types) != 1 or not is_inert(types[0])
 
 

@@ -31,18 +31,17 @@ class Quantiles:
 
     def add(self, late: Sequence[float]) -> None:
         """Count values."""
-        if late:
-            self.add_at(late, _find_buckets(late))
-
-    def add_at(self, late: Sequence[float], buckets: Sequence[int]) -> None:
-        """Count values, which belong to these buckets."""
+        if not late:
+            return
         self.count += len(late)
         self.total += sum(late)
         self.worst = max(self.worst, *late)
-        counts = self._buckets
-        counts.extend([0] * (max(buckets) + 1 - len(counts)))
-        for bucket in buckets:
-            counts[bucket] += 1
+        finest, per_step = _FINEST, 1.0 / log(_STEP)
+        buckets = self._buckets
+        places = [int(log(seconds / finest) * per_step) + 1 if seconds > finest else 0 for seconds in late]
+        buckets.extend([0] * (max(places) + 1 - len(buckets)))
+        for place in places:
+            buckets[place] += 1
 
     def merge(self, other: Quantiles) -> Quantiles:
         return Quantiles(
@@ -65,12 +64,6 @@ class Quantiles:
             if seen >= wanted:
                 return min(self.worst, _FINEST * _STEP**bucket if bucket else 0.0)
         return 0.0
-
-
-def _find_buckets(late: Sequence[float]) -> list[int]:
-    """Return the number of the bucket of each value."""
-    finest, per_step = _FINEST, 1.0 / log(_STEP)
-    return [int(log(seconds / finest) * per_step) + 1 if seconds > finest else 0 for seconds in late]
 
 
 @dataclass(slots=True, eq=False)
@@ -116,7 +109,6 @@ class TimingAccuracy:
         self._ttft: list[float] = []
         self._itl: list[float] = []
         self._end: list[float] = []
-        self._at_once: list[float] = []  # first token and end at once
         self._before = Errors()
         self._latest = Errors()
         self._bound: float | None = None
@@ -142,8 +134,9 @@ class TimingAccuracy:
 
     def add_at_once(self, late: float) -> None:
         """Count a whole response without delay, sent ``late`` real seconds after its request."""
-        self._at_once.append(late)
-        if len(self._at_once) >= _MAX_PENDING:
+        self._ttft.append(late)
+        self._end.append(late)
+        if len(self._end) >= _MAX_PENDING:
             self._flush()
 
     def reset(self) -> None:
@@ -181,11 +174,6 @@ class TimingAccuracy:
         for errors, waiting in ((latest.ttft, self._ttft), (latest.itl, self._itl), (latest.end, self._end)):
             errors.add(waiting)
             waiting.clear()
-        if self._at_once:
-            buckets = _find_buckets(self._at_once)
-            latest.ttft.add_at(self._at_once, buckets)
-            latest.end.add_at(self._at_once, buckets)
-            self._at_once.clear()
         if not self._is_reported and self._bound is not None and latest.p99 > self._bound:
             self._is_reported = True
             logger.warning("the run is invalid as a measurement: %s", self.invalid)

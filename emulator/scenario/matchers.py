@@ -173,7 +173,7 @@ def _no_body() -> JSON:
     raise ValueError("no body")
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RequestAttributes:
     """Attributes of a request that rules can match; an absent text is empty.
 

@@ -200,11 +200,18 @@ class _Candidates:
                     exact.setdefault(name, []).append(compiled)
         self._facets = tuple(facets.values())
 
-    def find_holding(self, attributes: RequestAttributes) -> Iterable[_Compiled]:
-        """Return the rules of which all fields match, in order; each is asked once it is wanted."""
+    def find_holding(self, attributes: RequestAttributes) -> Iterator[_Compiled]:
+        """Yield the rules of which all fields match, in order."""
         read: dict[Extract, JSON | Absent] = {}
-        found = self._find(attributes, read)
-        return _filter_holding(found, attributes, read) if found else ()
+        for compiled in self._find(attributes, read):
+            for check in compiled.rest:
+                extract = check.extract
+                if extract not in read:
+                    read[extract] = extract(attributes)
+                if not check.holds(read[extract]):
+                    break
+            else:
+                yield compiled
 
     def _find(self, attributes: RequestAttributes, read: dict[Extract, JSON | Absent]) -> Sequence[_Compiled]:
         """Return the rules of which a matcher that they are filed by holds, in order."""
@@ -220,21 +227,6 @@ class _Candidates:
                     if test(one):
                         found.append(compiled)
         return sorted({*self._always, *found}, key=_position) if found else self._always
-
-
-def _filter_holding(
-    rules: Iterable[_Compiled], attributes: RequestAttributes, read: dict[Extract, JSON | Absent]
-) -> Iterator[_Compiled]:
-    """Yield the rules of which the other matchers hold too; ``read``: attributes that were read, to be extended."""
-    for compiled in rules:
-        for check in compiled.rest:
-            extract = check.extract
-            if extract not in read:
-                read[extract] = extract(attributes)
-            if not check.holds(read[extract]):
-                break
-        else:
-            yield compiled
 
 
 class RuleMatcher:
@@ -271,12 +263,9 @@ class RuleMatcher:
         The coroutine waits for a ``count`` that returns an awaitable, and for a thread if the request is long.
         """
         counts: dict[str, int] = {}
-        find = self._at_address(attributes).find_holding
-        holding: Iterable[_Compiled]
+        holding: Iterable[_Compiled] = self._at_address(attributes).find_holding(attributes)
         if attributes.body_bytes > self._max_inline:
-            holding = await run_in_thread(lambda: [*find(attributes)])
-        else:
-            holding = find(attributes)
+            holding = await run_in_thread(list, holding)
         for compiled in holding:
             rule, ordinal = compiled.rule, 0
             if compiled.count_key is not None:
