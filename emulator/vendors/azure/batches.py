@@ -65,7 +65,7 @@ def create(request: Request, service: AzureService) -> Change:
     unknown = [name for name in fields if name not in NewBatch.model_fields]
     unknown += [f"output_expires_after.{name}" for name in as_object(expiry) if name not in FileExpiry.model_fields]
     if unknown:
-        raise refusals.contradicts(f"Unknown parameter: '{unknown[0]}'.", unknown[0], "unknown_parameter")
+        raise refusals.unknown_parameter(unknown[0])
     if wire.endpoint not in _ROUTES:
         known = ", ".join(f"'{name}'" for name in _ROUTES)
         text = f"Invalid value: '{wire.endpoint}'. Supported values are: {known}."

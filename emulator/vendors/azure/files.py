@@ -96,7 +96,7 @@ def _parse_upload(request: Request) -> tuple[FormField, Object]:
         raise refusals.contradicts(text, "purpose", "invalid_value")
     unknown = next((name for name in members if name not in _FIELDS), None)
     if unknown is not None:
-        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
+        raise refusals.unknown_parameter(unknown)
     return part, members
 
 

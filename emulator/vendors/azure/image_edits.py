@@ -55,7 +55,7 @@ def parse_edit(request: Request, service: AzureService) -> InferenceCall:
         raise refusals.wrong_route("image_edits", "images", parsed.profile.model)
     unknown = next((name for name in parsed.fields if name not in EditRequest.model_fields and name != "image"), None)
     if unknown is not None:
-        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
+        raise refusals.unknown_parameter(unknown)
     images = _read_images(forms[0], as_object(parsed.body))
     wire = validate(EditRequest, {name: value for name, value in parsed.fields.items() if name != "image"})
     validate_fields(wire, parsed)

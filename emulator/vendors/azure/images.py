@@ -153,7 +153,7 @@ def _validate_family(wire: OpenAIImageRequest, family: str) -> None:
     lacking = _GPT_FIELDS if family else ("response_format", "style")
     given = next((name for name in lacking if getattr(wire, name) is not None), None)
     if given is not None:
-        raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
+        raise refusals.unknown_parameter(given)
     qualities = _QUALITIES.get(family, ("low", "medium", "high", "auto"))
     if wire.quality not in (None, "auto", *qualities):
         text = f"Invalid value: '{wire.quality}'. Supported values are: {bounds.list_values(qualities)}."

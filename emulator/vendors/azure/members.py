@@ -75,7 +75,7 @@ def build_refusal(found: Misfit) -> EmulatedError:
     """Return the service's error of a misfit."""
     path = format_path(found.path)
     if found.kind == "unknown":
-        return refusals.contradicts(f"Unknown parameter: '{path}'.", path, "unknown_parameter")
+        return refusals.unknown_parameter(path)
     if found.kind == "missing":
         return refusals.missing_parameter(path)
     if found.kind == "type":

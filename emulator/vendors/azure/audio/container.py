@@ -22,7 +22,7 @@ def validate_fields(model: type[M], body: JSON, profile: DeploymentProfile) -> M
     """
     for name in body if isinstance(body, dict) else ():
         if name not in model.model_fields:
-            raise refusals.contradicts(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+            raise refusals.unknown_parameter(name)
     try:
         return validate(model, body)
     except EmulatedError as error:

@@ -106,7 +106,7 @@ def update_stored(request: Request, service: AzureService) -> Change:
         wire = validate(MetadataUpdate, body)
         unknown = next((name for name in as_object(body) if name != "metadata"), None)
         if unknown is not None:
-            raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
+            raise refusals.unknown_parameter(unknown)
         completion: Object = {**as_object(document["completion"]), "metadata": wire.metadata or {}}
         changed: Object = {**document, "completion": completion}
         return Write(answer_json(completion, request, service), request.params["completion"], changed)

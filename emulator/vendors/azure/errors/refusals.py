@@ -72,6 +72,11 @@ def missing_parameter(path: str) -> EmulatedError:
     return contradicts(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
 
 
+def unknown_parameter(path: str) -> EmulatedError:
+    """Return OpenAI's error of a member that it does not know."""
+    return contradicts(f"Unknown parameter: '{path}'.", path, "unknown_parameter")
+
+
 def extra_forbidden(extras: Mapping[str, JSON], *, bare: bool) -> EmulatedError:
     """Return the error of passed-through parameters that the model refuses.
 

@@ -17,7 +17,7 @@ from emulator.core.rng import draw_alphanumeric
 from emulator.core.vendor import Answers, Change, InnerRequest, Write
 from emulator.protocols.anthropic.pages import list_page
 from emulator.protocols.anthropic.rules import error_parameter
-from emulator.vendors.azure.documents import find_owned
+from emulator.vendors.azure.documents import TOLERANCE, find_owned
 from emulator.vendors.azure.passthrough.anthropic import answer_json
 from emulator.vendors.azure.profile import AzureService
 
@@ -25,7 +25,6 @@ MAX_REQUESTS = 1000
 _NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
 _LIFETIME = 24 * 3600  # seconds
 _CANCELING = 0.1  # share of the batch's time
-_TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
 
 Documents = Mapping[str, JSON]
 
@@ -46,7 +45,7 @@ def create(request: Request, service: AzureService) -> Change:
             "ends": now + service.settings.batch_seconds,
             "principal": request.principal,
         }
-        body = build_state(document, now - _TOLERANCE, request)
+        body = build_state(document, now - TOLERANCE, request)
         return Change(lambda documents: Write(answer_json(body, request, service), name, document))
 
     return Change(lambda documents: answer_json({}, request, service), inner=inner, make_with=make_with)
@@ -82,7 +81,7 @@ def cancel(request: Request, service: AzureService) -> Change:
 
     def make(documents: Documents) -> Write:
         document, now = _find(documents, request), service.clock.now()
-        if now < as_number(document["ends"]) - _TOLERANCE and "cancelled_at" not in document:
+        if now < as_number(document["ends"]) - TOLERANCE and "cancelled_at" not in document:
             document = _cancel(document, now)
         body = answer_json(build_state(document, now, request), request, service)
         return Write(body, as_text(document["message_batch"]), document)
@@ -93,7 +92,7 @@ def cancel(request: Request, service: AzureService) -> Change:
 def _cancel(document: Object, now: float) -> Object:
     start, end = as_number(document["starts"]), as_number(document["ends"])
     results = [as_object(one) for one in as_array(document["results"])]
-    answered = int(len(results) * (now - start + _TOLERANCE) / (end - start))
+    answered = int(len(results) * (now - start + TOLERANCE) / (end - start))
     rest = [{**one, "result": {"type": "canceled"}} for one in results[answered:]]
     ends = now + (end - start) * _CANCELING
     return {**document, "results": [*results[:answered], *rest], "ends": ends, "cancelled_at": now}
@@ -114,7 +113,7 @@ def delete(request: Request, service: AzureService) -> Change:
 
 def build_state(document: Object, now: float, request: Request) -> Object:
     """Return a batch in its state at a time."""
-    ended = now >= as_number(document["ends"]) - _TOLERANCE
+    ended = now >= as_number(document["ends"]) - TOLERANCE
     kinds = [as_object(as_object(one)["result"])["type"] for one in as_array(document["results"])]
     names = ("succeeded", "errored", "canceled", "expired")
     counts: Object = {name: kinds.count(name) if ended else 0 for name in names}

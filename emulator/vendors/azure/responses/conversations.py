@@ -212,7 +212,7 @@ def _parse_body(request: Request, service: AzureService, model: type[WireModel])
     body = parse_body(request, settings) if request.body else {}
     unknown = next((name for name in body if name not in model.model_fields), None) if isinstance(body, dict) else None
     if unknown is not None:
-        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
+        raise refusals.unknown_parameter(unknown)
     return body
 
 

@@ -172,7 +172,7 @@ def _error_unknown(name: str) -> EmulatedError:
         text = f"Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{_MOVED[name]}'."
         advice = "Try again with the new parameter. See the API documentation for more information:"
         return refusals.contradicts(f"{text} {advice} {_REFERENCE}.", None, "unsupported_parameter")
-    return refusals.contradicts(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+    return refusals.unknown_parameter(name)
 
 
 def _validate_json_mode(wire: ResponseRequest, chat_request: ChatRequest) -> None:

@@ -10,7 +10,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.core.vendor import Change, Write
-from emulator.vendors.azure.documents import find_owned
+from emulator.vendors.azure.documents import TOLERANCE, find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import STREAM_TYPE, answer_json, echo_request_id, gateway_headers
 from emulator.vendors.azure.pages import list_page
@@ -18,7 +18,6 @@ from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.responses.replay import replay_stream
 
-_TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
 _CANCEL_ERRORS = {
     "completed": "Cannot cancel a completed response.",
     "incomplete": "Cannot cancel a response in terminal state.",
@@ -64,7 +63,7 @@ def build_state(document: Object, now: float) -> Object:
 
 def has_ended(document: Object, now: float) -> bool:
     """Return whether a response was generated to its end."""
-    return "cancelled_at" not in document and now >= as_number(document["ends"]) - _TOLERANCE
+    return "cancelled_at" not in document and now >= as_number(document["ends"]) - TOLERANCE
 
 
 def list_output(document: Object, now: float) -> list[Object]:

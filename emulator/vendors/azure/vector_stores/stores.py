@@ -20,7 +20,7 @@ from emulator.core.vendor import Change, Write
 from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import Integer, WireModel, parse_body, validate
-from emulator.vendors.azure.documents import find_owned, find_upload, read_content
+from emulator.vendors.azure.documents import TOLERANCE, find_owned, find_upload, read_content
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.members import build_refusal
@@ -33,7 +33,6 @@ from emulator.vendors.azure.vector_stores.search import Hit, Source, find_hits
 MAX_STORES = 100  # of a session
 MAX_FILES = 1000  # of a store
 _DAY = 86_400  # seconds
-_TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
 _STRICT = ConfigDict(strict=True)
 Documents = Mapping[str, JSON]
 M = TypeVar("M", bound=WireModel)
@@ -334,7 +333,7 @@ def build_store(document: Object, request: Request, service: AzureService) -> Ob
     expires = None if expiry is None else active + _DAY * as_integer(as_object(expiry)["days"])
     built = [build_file(name, as_object(one), store["id"], request, service) for name, one in files.items()]
     counts = count_states(built)
-    expired = expires is not None and service.clock.now() + _TOLERANCE >= expires
+    expired = expires is not None and service.clock.now() + TOLERANCE >= expires
     return {
         **store,
         "usage_bytes": 0 if expired else sum(as_integer(one["usage_bytes"]) for one in built),
@@ -355,7 +354,7 @@ def count_states(files: list[Object]) -> Object:
 def build_file(name: str, attached: Object, store: JSON, request: Request, service: AzureService) -> Object:
     """Return an attached file in its state now."""
     error, size = _inspect(name, attached, request, service)
-    ready = service.clock.now() + _TOLERANCE >= as_number(attached["at"]) + service.settings.indexing_seconds
+    ready = service.clock.now() + TOLERANCE >= as_number(attached["at"]) + service.settings.indexing_seconds
     status = (
         "cancelled" if attached["cancelled"] else "in_progress" if not ready else "failed" if error else "completed"
     )
