@@ -16,12 +16,14 @@ from scipy import stats
 from emulator.fit.traces import Trace
 
 Samples = NDArray[np.float64]
-_HELD_OUT = 5  # every fifth time is held out
+_HELD_OUT = 5  # one time in five is held out
 _CONSTANT = 1e-3  # spread over the mean below which times are constant
 _MAX_REGRESSION = 2000  # calls; the estimator compares all pairs
 _QUANTILES = (0.5, 0.9, 0.99)
 _EMPIRICAL = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9)
-_MAX_ERROR = 0.05  # of a held-out quantile, past which no family fits
+_MAX_ERROR = 0.05  # of a held-out quantile, and of a share of times, past which no family fits
+_KS_CRITICAL = 1.63  # over the root of their number: Kolmogorov-Smirnov distance that chance exceeds in 1 % of samples
+_SEED = 7  # of the order in which times are taken, which is the same in each run
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,13 @@ class Fit:
 
     @property
     def is_off(self) -> bool:
-        """Return whether a held-out quantile is off by more than 5 % and by more than so few times explain.
+        """Return whether a quantile, or the share of times below any, is off by 5 % and by more than chance explains.
 
         The interval of a quantile (99 %) is that of the order statistics around it.
         """
         count = len(self.held_out)
+        if self.ks > max(_MAX_ERROR, _KS_CRITICAL / sqrt(count)):
+            return True
         for share, _, fitted in self.quantiles:
             margin = 2.58 * sqrt(count * share * (1 - share))
             low, high = floor(count * share - margin) - 1, ceil(count * share + margin)
@@ -103,41 +107,71 @@ class LatencyFit:
 
 def fit_latency(trace: Trace) -> LatencyFit:
     """Fit TTFT, its growth with the prompt, ITL, and its growth with load."""
-    calls = [(call, load) for call, load in zip(trace.calls, trace.loads or [0] * len(trace.calls), strict=True)]
-    timed = [(call, load) for call, load in calls if call.ttft is not None]
+    calls = list(zip(trace.calls, trace.loads, strict=True))
+    timed = [(call, load) for call, load in calls if call.has_ttft]
     ttfts = np.array([call.ttft for call, _ in timed], dtype=np.float64)
     prompts = np.array([call.prompt_tokens for call, _ in timed], dtype=np.float64)
+    loads = np.array([load for _, load in timed], dtype=np.float64)
     notes: list[str] = []
-    prefill = _fit_prefill(prompts, ttfts, notes)
+    known = prompts > 0
+    prefill = _fit_prefill(prompts[known], ttfts[known], notes)
+    if prefill:
+        ttfts, prompts, loads = ttfts[known], prompts[known], loads[known]
     base = np.maximum(ttfts - prefill * prompts, 1e-6)
+    _find_growth(loads, base, notes)
     capacity, factor = _fit_load(calls, notes)
     gaps = np.array(
         [gap / _stretch(load, capacity, factor) for call, load in calls for gap in call.gaps], dtype=np.float64
     )
     itl = fit_times(gaps) if len(gaps) >= 30 else None
     if itl is None:
-        notes.append("the trace has no times between tokens: there is no itl")
+        notes.append(f"the trace has {len(gaps)} times between tokens, a fit takes at least 30: there is no itl")
+    if any(call.is_mean for call in trace.calls):
+        notes.append("the trace has one mean time between tokens for each call: single times vary more than this itl")
     return LatencyFit(fit_times(base), itl, prefill, capacity, factor, tuple(notes))
 
 
 def _fit_prefill(prompts: Samples, ttfts: Samples, notes: list[str]) -> float:
     """Return the seconds that TTFT grows by with each prompt token (Theil-Sen), if its interval excludes 0."""
-    if len(np.unique(prompts)) < 3:
+    if len(np.unique(prompts)) < 2:
         notes.append("prompts have one length, or none is known: there is no prefill")
         return 0.0
-    step = max(1, len(prompts) // _MAX_REGRESSION)
-    found = stats.theilslopes(ttfts[::step], prompts[::step], 0.99)
+    taken = _shuffle(len(prompts))[:_MAX_REGRESSION]
+    found = stats.theilslopes(ttfts[taken], prompts[taken], 0.99)
     if found.low_slope <= 0:
         notes.append("TTFT does not grow with the prompt: there is no prefill")
         return 0.0
     return float(found.slope)
 
 
+def _find_growth(loads: Samples, base: Samples, notes: list[str]) -> None:
+    """Note that TTFT grows with load, by a tenth of its median or more; the scenario language has no such growth."""
+    known = loads > 0
+    if len(np.unique(loads[known])) < 3:
+        return
+    found = stats.linregress(loads[known], base[known])
+    grown = found.slope * float(np.ptp(loads[known]))
+    if found.pvalue < 0.001 and grown > 0.1 * float(np.median(base)):
+        notes.append(
+            f"TTFT grows by {found.slope:.3g} s with each running call, which a scenario cannot express: "
+            "ttft covers all loads of the trace"
+        )
+
+
+def _shuffle(count: int) -> NDArray[np.int64]:
+    """Return a permutation; load tests send prompts in turn, so that every fifth call may have the same prompt."""
+    return np.random.default_rng(_SEED).permutation(count)
+
+
 def _fit_load(calls: Sequence[tuple[object, int]], notes: list[str]) -> tuple[int, float]:
     """Return the most calls that ran at once, and how much longer ITL was then than alone."""
     from emulator.fit.traces import MeasuredCall
 
-    rows = [(load, float(np.mean(call.gaps))) for call, load in calls if isinstance(call, MeasuredCall) and call.gaps]
+    rows = [
+        (load, float(np.mean(call.gaps)))
+        for call, load in calls
+        if isinstance(call, MeasuredCall) and call.gaps and load
+    ]
     loads = np.array([load for load, _ in rows], dtype=np.float64)
     if len(rows) < 30 or len(np.unique(loads)) < 3:
         notes.append("calls that overlap, with their times between tokens, are too few: there is no load")
@@ -152,13 +186,13 @@ def _fit_load(calls: Sequence[tuple[object, int]], notes: list[str]) -> tuple[in
 
 
 def _stretch(load: int, capacity: int, factor: float) -> float:
-    return 1 + (factor - 1) * (load - 1) / (capacity - 1) if capacity > 1 else 1.0
+    return 1 + (factor - 1) * (load - 1) / (capacity - 1) if capacity > 1 and load else 1.0
 
 
 def fit_times(samples: Samples) -> Fit:
     """Fit the families to four fifths of some times, choose one, and check it on the rest."""
-    held_out = np.sort(samples[::_HELD_OUT])
-    learned = np.delete(samples, np.s_[::_HELD_OUT])
+    order = _shuffle(len(samples))
+    held_out, learned = np.sort(samples[order[::_HELD_OUT]]), np.delete(samples, order[::_HELD_OUT])
     constant = _estimate_constant(learned)
     estimates = [constant] if constant is not None else [estimate(learned) for estimate in _FAMILIES]
     families = [family for family in estimates if family is not None]
@@ -167,7 +201,7 @@ def fit_times(samples: Samples) -> Fit:
     fit = _check(chosen, held_out, families, len(samples))
     if chosen.name != "constant" and fit.is_off:
         empirical = _check(_estimate_empirical(learned), held_out, families, len(samples))
-        fit = empirical if empirical.worst < fit.worst else fit
+        fit = empirical if not empirical.is_off or empirical.worst < fit.worst else fit
     return fit
 
 

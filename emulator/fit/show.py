@@ -8,8 +8,9 @@ import numpy as np
 
 from emulator.fit.estimate import Fit, FittedFamily, LatencyFit
 
-_WIDTH, _HEIGHT, _MARGIN = 420, 260, 40
+_WIDTH, _HEIGHT, _MARGIN = 420, 260, 48  # pixels; a share such as 100 % is left of the axis
 _POINTS = 200
+_SHOWN = (0.25, 0.5, 0.75, 0.9, 1.0)  # shares of times that have a line
 
 
 def format_seconds(seconds: float) -> str:
@@ -61,15 +62,17 @@ def _describe(name: str, fit: Fit) -> Iterator[str]:
     )
     yield f"#   held out: {rows}"
     others = ", ".join(f"{other} {bic:.0f}" for other, bic in sorted(fit.rejected.items(), key=lambda row: row[1]))
-    if others:
+    if fit.chosen.name == "empirical":
+        yield f"#   criterion (BIC) of distributions that are too far off: {others}"
+    elif others:
         yield f"#   criterion (BIC): {fit.chosen.name} {fit.chosen.bic:.0f}, {others}"
 
 
 def draw_picture(fit: LatencyFit) -> str:
     """Return an SVG with the measured (held out) and the fitted distribution of each kind of time."""
-    fits = [("time to first token", fit.ttft)]
+    fits = [("time to first token" + (" less prefill" if fit.prefill else ""), fit.ttft)]
     if fit.itl is not None:
-        fits.append(("inter-token latency", fit.itl))
+        fits.append(("inter-token latency" + (" of a lone call" if fit.capacity else ""), fit.itl))
     width = _WIDTH * len(fits)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}" width="{width}" height="{_HEIGHT}" '
@@ -96,8 +99,12 @@ def _draw(title: str, fit: Fit) -> Iterator[str]:
     yield f'<text x="{_MARGIN}" y="20">{title}: {fit.chosen.name}</text>'
     yield f'<path d="M{_MARGIN} {_MARGIN}V{bottom}H{right}" fill="none" stroke="#888"/>'
     yield f'<text x="{right}" y="{bottom + 16}" text-anchor="end">{format_seconds(high)}</text>'
-    yield f'<text x="{_MARGIN - 4}" y="{_MARGIN + 4}" text-anchor="end">100 %</text>'
+    yield f'<text x="{_MARGIN}" y="{bottom + 16}">0</text>'
+    for share in _SHOWN:
+        y = bottom - share * (bottom - _MARGIN)
+        yield f'<path d="M{_MARGIN} {y:.1f}H{right}" stroke="#ddd"/>'
+        yield f'<text x="{_MARGIN - 4}" y="{y + 4:.1f}" text-anchor="end">{share:.0%}</text>'
     yield f'<polyline points="{measured}" fill="none" stroke="#0a6" stroke-width="2"/>'
     yield f'<polyline points="{fitted}" fill="none" stroke="#c30" stroke-width="1.5" stroke-dasharray="5 3"/>'
-    yield f'<text x="{right}" y="{_MARGIN}" text-anchor="end" fill="#0a6">measured</text>'
-    yield f'<text x="{right}" y="{_MARGIN + 16}" text-anchor="end" fill="#c30">fitted</text>'
+    yield f'<text x="{right}" y="{bottom - 24}" text-anchor="end" fill="#0a6">measured</text>'
+    yield f'<text x="{right}" y="{bottom - 8}" text-anchor="end" fill="#c30">fitted</text>'

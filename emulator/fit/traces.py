@@ -1,8 +1,10 @@
 """Read the times to fit: from recordings, the journal, results of vLLM's benchmark, guidellm and inference-perf.
 
-Sources: vLLM, ``benchmarks/benchmark_serving.py`` (``--save-result --save-detailed``: ``ttfts``, ``itls``,
-``input_lens``, ``output_lens``); guidellm, ``benchmarks.json`` (``benchmarks[].requests.successful[]``);
-inference-perf, ``per_request_lifecycle_metrics.json`` (``start_time``, ``end_time``, ``info``).
+Sources: vLLM, ``vllm/benchmarks/serve.py`` (``--save-result --save-detailed``: ``ttfts``, ``itls``, ``input_lens``,
+``errors``, ``start_times``; ``--append-result``: one result on each line); guidellm, ``benchmarks.json``
+(``benchmarks[].requests.successful[]``, ``schemas/base/request_stats.py``; releases before 0.4 name the times
+``start_time`` and ``end_time``); inference-perf, ``per_request_lifecycle_metrics.json`` (``start_time``, ``end_time``,
+``info``, in later releases with ``response_metrics``; ``apis/base.py``).
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from emulator.recording.replay import read_response
 
 _MIN_CALLS = 30
 _MIN_GAP = 1e-6  # seconds; shorter gaps are events that arrived in one write
+_MIN_READ = 1e-4  # inference-perf reads the clock once a line, blank ones too; no service sends 10,000 tokens a second
+_ARRIVALS = "a table of arrivals and lengths has no latency; a fit needs the time of the first token"
 _MAX_NUMBER = 1e20  # more than the nanoseconds since 1970
 
 
@@ -33,10 +37,11 @@ class MeasuredCall:
     """Times of one call, in seconds.
 
     Fields:
-        ttft: ``None`` if unknown.
+        ttft: ``None`` if unknown, as for a whole answer, which only counts as load.
         gaps: between tokens.
         prompt_tokens: 0 if unknown.
         start, end: Unix or relative; equal if unknown.
+        is_mean: whether ``gaps`` has only the mean of the gaps.
     """
 
     ttft: float | None
@@ -44,6 +49,12 @@ class MeasuredCall:
     prompt_tokens: int = 0
     start: float = 0.0
     end: float = 0.0
+    is_mean: bool = False
+
+    @property
+    def has_ttft(self) -> bool:
+        """Whether TTFT was measured; a time of 0 or less was not."""
+        return self.ttft is not None and self.ttft > 0
 
 
 @dataclass(slots=True)
@@ -54,11 +65,13 @@ class Trace:
 
     @property
     def loads(self) -> list[int]:
-        """Return for each call how many calls ran when it began, itself included; empty if times are unknown."""
-        if not all(call.end > call.start for call in self.calls):
-            return []
-        starts, ends = sorted(call.start for call in self.calls), sorted(call.end for call in self.calls)
-        return [bisect_right(starts, call.start) - bisect_right(ends, call.start) for call in self.calls]
+        """Return for each call how many calls ran when it began, itself included; 0 for a call of unknown times."""
+        timed = [call for call in self.calls if call.end > call.start]
+        starts, ends = sorted(call.start for call in timed), sorted(call.end for call in timed)
+        return [
+            bisect_right(starts, call.start) - bisect_right(ends, call.start) if call.end > call.start else 0
+            for call in self.calls
+        ]
 
 
 def read_traces(files: Iterable[Path]) -> Trace:
@@ -75,7 +88,7 @@ def read_traces(files: Iterable[Path]) -> Trace:
             raise TraceError(f"cannot read {file}: {explain_file(error, file)}") from None
         except (ExchangeError, UnicodeDecodeError) as error:
             raise TraceError(f"{file}: {error}") from None
-    timed = sum(call.ttft is not None for call in trace.calls)
+    timed = sum(call.has_ttft for call in trace.calls)
     if timed < _MIN_CALLS:
         raise TraceError(f"{timed} calls have a time to first token; a fit takes at least {_MIN_CALLS}")
     return trace
@@ -85,15 +98,21 @@ def _read(file: Path) -> list[MeasuredCall]:
     if file.is_dir() or file.suffix == ".exchange":
         return list(_read_exchanges(file))
     text = file.read_text(encoding="utf-8-sig")
+    return [call for value in _parse(text, file) for call in _read_document(value, file)]
+
+
+def _parse(text: str, file: Path) -> list[JSON]:
+    """Parse one JSON document, or one on each line."""
     try:
-        value: JSON = json.loads(text)
+        return [json.loads(text)]
     except ValueError:
-        if "," in text.partition("\n")[0]:
-            raise TraceError(
-                f"{file}: a table of arrivals and lengths has no latency; a fit needs the time of the first token"
-            ) from None
+        first = text.partition("\n")[0]
+        if "," in first and not first.lstrip().startswith(("{", "[")):
+            raise TraceError(f"{file}: {_ARRIVALS}") from None
+    try:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except ValueError:
         raise TraceError(f"{file}: no JSON") from None
-    return _read_document(value, file)
 
 
 def _read_document(value: JSON, file: Path) -> list[MeasuredCall]:
@@ -108,7 +127,14 @@ def _read_document(value: JSON, file: Path) -> list[MeasuredCall]:
             return list(_read_journal(value))
     if isinstance(value, list) and value and isinstance(value[0], dict) and "start_time" in value[0]:
         return list(_read_inference_perf(value))
+    if any(_has_arrivals(row) for row in (value if isinstance(value, list) else [value])):
+        raise TraceError(f"{file}: {_ARRIVALS}")
     raise TraceError(f"{file}: no recording, journal, or result of vLLM's benchmark, guidellm or inference-perf")
+
+
+def _has_arrivals(row: JSON) -> bool:
+    """Whether a row is of a trace of arrivals: ``timestamp``, ``input_length`` (Mooncake) or vLLM's lengths."""
+    return isinstance(row, dict) and ("input_length" in row or "input_lens" in row)
 
 
 def _objects(value: JSON) -> Iterator[Object]:
@@ -126,23 +152,29 @@ def _numbers(value: JSON) -> list[float]:
     return [number for item in (value if isinstance(value, list) else ()) if (number := _number(item)) is not None]
 
 
-def _gaps(times: Iterable[float]) -> tuple[float, ...]:
-    return tuple(gap for one, two in pairwise(times) if (gap := two - one) > _MIN_GAP)
+def _column(value: JSON, row: int) -> JSON:
+    """Return a row of a column of vLLM's result; ``None`` if the column is shorter."""
+    return value[row] if isinstance(value, list) and row < len(value) else None
+
+
+def _gaps(times: Iterable[float], shortest: float = _MIN_GAP) -> tuple[float, ...]:
+    return tuple(gap for one, two in pairwise(times) if (gap := two - one) > shortest)
 
 
 def _read_exchanges(path: Path) -> Iterator[MeasuredCall]:
-    """Yield the successful streams of a recording; a whole answer has no time of its first token."""
+    """Yield the successful calls of a recording; a whole answer has no time of its first token."""
     for exchange in load_folder(path):
-        if exchange.status != 200 or exchange.ending != "whole" or not exchange.is_streamed:
+        if exchange.status != 200 or exchange.ending != "whole":
             continue
         response = read_response(exchange)
         spoken = [event for event, content in enumerate(response.events) if content.text]
         times = _list_event_times(exchange.writes)
-        offsets = [times[event] for event in spoken if event < len(times)]
+        offsets = [times[event] for event in spoken if event < len(times)] if exchange.is_streamed else []
+        prompt, end = response.counts.get("prompt_tokens", 0), exchange.time + exchange.ended
         if offsets:
-            end = exchange.time + exchange.ended
-            prompt = response.counts.get("prompt_tokens", 0)
             yield MeasuredCall(offsets[0], _gaps(offsets), prompt, exchange.time, end)
+        elif response.counts.get("completion_tokens"):
+            yield MeasuredCall(None, (), prompt, exchange.time, end)
 
 
 def _list_event_times(writes: Iterable[object]) -> list[float]:
@@ -165,27 +197,32 @@ def _list_event_times(writes: Iterable[object]) -> list[float]:
 
 
 def _read_journal(value: Object) -> Iterator[MeasuredCall]:
-    """Yield the successful streams of the journal; ``detail=true`` gives the times of its writes, too."""
+    """Yield the successful calls of the journal; ``detail=true`` gives the times of its writes, too."""
     for entry in _objects(value.get("requests")):
         ttft, start = _number(entry.get("ttft")), _number(entry.get("time")) or 0.0
-        if entry.get("status") != 200 or ttft is None or entry.get("stream") is False:
+        prompt, end = int(_number(entry.get("prompt_tokens")) or 0), start + (_number(entry.get("duration")) or 0.0)
+        if entry.get("status") != 200 or ttft is None:
+            continue
+        if entry.get("stream") is False:
+            yield MeasuredCall(None, (), prompt, start, end)
             continue
         response = entry.get("response")
         writes = response.get("writes") if isinstance(response, dict) else None
         times = [pair[1] for item in (writes if isinstance(writes, list) else ()) if len(pair := _numbers(item)) == 2]
-        prompt = int(_number(entry.get("prompt_tokens")) or 0)
-        yield MeasuredCall(ttft, _gaps(times), prompt, start, start + (_number(entry.get("duration")) or 0.0))
+        yield MeasuredCall(ttft, _gaps(times), prompt, start, end)
 
 
 def _read_vllm(value: Object) -> Iterator[MeasuredCall]:
-    itls, lengths = value.get("itls"), _numbers(value.get("input_lens"))
-    errors = value.get("errors")
-    for number, ttft in enumerate(_numbers(value.get("ttfts"))):
-        failed = isinstance(errors, list) and number < len(errors) and bool(errors[number])
-        gaps = _numbers(itls[number]) if isinstance(itls, list) and number < len(itls) else []
-        if ttft > 0 and not failed:
-            prompt = int(lengths[number]) if number < len(lengths) else 0
-            yield MeasuredCall(ttft, tuple(gap for gap in gaps if gap > _MIN_GAP), prompt)
+    """Yield the calls of vLLM's result; one that failed has a time of 0, and its error if that was kept."""
+    ttfts = value.get("ttfts")
+    for row, time in enumerate(ttfts if isinstance(ttfts, list) else ()):
+        ttft, gaps = _number(time), _numbers(_column(value.get("itls"), row))
+        if ttft is None or ttft <= 0 or _column(value.get("errors"), row):
+            continue
+        start = _number(_column(value.get("start_times"), row))
+        end = 0.0 if start is None else start + ttft + sum(gaps)
+        prompt = int(_number(_column(value.get("input_lens"), row)) or 0)
+        yield MeasuredCall(ttft, tuple(gap for gap in gaps if gap > _MIN_GAP), prompt, start or 0.0, end)
 
 
 def _read_guidellm(value: Object) -> Iterator[MeasuredCall]:
@@ -193,19 +230,25 @@ def _read_guidellm(value: Object) -> Iterator[MeasuredCall]:
         requests = benchmark.get("requests")
         for row in _objects(requests.get("successful") if isinstance(requests, dict) else None):
             ttft, itl = _number(row.get("time_to_first_token_ms")), _number(row.get("inter_token_latency_ms"))
-            start, end = (_number(row.get(name)) or 0.0 for name in ("start_time", "end_time"))
-            if ttft is not None:
-                prompt = int(_number(row.get("prompt_tokens")) or 0)
-                yield MeasuredCall(ttft / 1000, (itl / 1000,) if itl else (), prompt, start, end)
+            start, end = (
+                _number(row.get(f"request_{name}")) or _number(row.get(name)) or 0.0
+                for name in ("start_time", "end_time")
+            )
+            gaps = (itl / 1000,) if itl is not None and itl > 0 else ()
+            prompt = int(_number(row.get("prompt_tokens")) or 0)
+            yield MeasuredCall(None if ttft is None else ttft / 1000, gaps, prompt, start, end, is_mean=True)
 
 
 def _read_inference_perf(value: list[JSON] | JSON) -> Iterator[MeasuredCall]:
     for row in _objects(value):
         info = row.get("info")
         about: Object = info if isinstance(info, dict) else {}
-        times = _numbers(about.get("output_token_times"))
+        response = about.get("response_metrics")
+        metrics = response if isinstance(response, dict) else about
+        times = _numbers(metrics.get("output_token_times"))
         start, end = _number(row.get("start_time")), _number(row.get("end_time"))
-        if row.get("error") or not times or start is None or end is None:
+        if row.get("error") or start is None or end is None:
             continue
         prompt = int(_number(about.get("input_tokens")) or 0)
-        yield MeasuredCall(times[0] - start, _gaps(times), prompt, start, end)
+        ttft = times[0] - start if times else None
+        yield MeasuredCall(ttft, _gaps(times, _MIN_READ), prompt, start, end)

@@ -74,6 +74,49 @@ def test_prefill_and_load_are_found() -> None:
     assert fit.itl.chosen.parameters == pytest.approx({"mean": 0.0125, "cv": 0.25}, rel=0.05)
 
 
+@pytest.mark.slow
+def test_two_humps_are_no_pareto() -> None:
+    """Of 200 times 40 are held out, too few for an interval of p99; the whole distribution is held against them."""
+    rng = np.random.default_rng(10_000 + 200)
+    samples = np.where(rng.random(200) < 0.8, rng.lognormal(np.log(0.1), 0.1, 200), rng.normal(1.2, 0.1, 200))
+    assert fit_times(samples).chosen.name == "empirical"
+
+
+def trace(count: int, lengths: list[int], load: float = 0.0) -> Trace:
+    """Return calls of prompts in turn: 0.1 s and 0.3 ms a token, with ``load`` seconds more for each running call."""
+    rng, calls = np.random.default_rng(5), []
+    for number in range(count):
+        prompt, running = lengths[number % len(lengths)], 1 + number // 3 % 4
+        ttft = float(rng.gamma(25, 0.1 / 25)) + 0.0003 * (prompt or 1000) + load * running
+        calls += [MeasuredCall(ttft, (0.01, 0.011), prompt, float(number), number + 0.5)]
+        calls += [MeasuredCall(None, (), 0, number - 0.1 * other, number + 0.2) for other in range(1, running)]
+    return Trace(calls)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("count", "lengths"),
+    [
+        pytest.param(10_000, [100, 200, 400, 800, 1600], id="five prompts in turn"),
+        pytest.param(1_000, [100, 2000], id="two lengths"),
+        pytest.param(1_000, [100, 300, 500, 1500, 0], id="some lengths unknown"),
+    ],
+)
+def test_prefill_of_prompts_in_turn(count: int, lengths: list[int]) -> None:
+    fit = fit_latency(trace(count, lengths))
+    assert fit.prefill == pytest.approx(0.0003, rel=0.05)
+    assert fit.ttft.chosen.name == "gamma"
+    assert fit.ttft.chosen.parameters == pytest.approx({"mean": 0.1, "cv": 0.2}, rel=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("load", "noted"), [(0.0, False), (0.05, True)])
+def test_growth_of_ttft_with_load_is_noted(load: float, noted: bool) -> None:
+    """Whole answers run at the same time as streams and count as load."""
+    notes = fit_latency(trace(400, [100, 500, 900], load)).notes
+    assert any(note.startswith("TTFT grows by 0.0") for note in notes) is noted
+
+
 def write(tmp_path: Path, value: JSON) -> Path:
     file = tmp_path / "trace.json"
     file.write_text(value if isinstance(value, str) else json.dumps(value))
@@ -121,6 +164,21 @@ def journal(entry: JSON) -> JSON:
             True,
             id="inference-perf",
         ),
+        pytest.param(
+            "\n".join([json.dumps({"ttfts": times(), "itls": [[0.01, 0.02]] * 60})] * 2), True, id="vLLM, appended"
+        ),
+        pytest.param(
+            [
+                {
+                    "start_time": 1.0,
+                    "end_time": 9.0,
+                    "info": {"response_metrics": {"output_token_times": [1 + t, 1.3 + t]}, "input_tokens": 4},
+                }
+                for t in times()
+            ],
+            True,
+            id="inference-perf of today",
+        ),
         pytest.param(journal({"response": {"writes": [[0.1, 0.1], [0.2, 0.25]]}}), True, id="the journal"),
         pytest.param(journal({}), False, id="the journal without details"),
     ],
@@ -134,6 +192,30 @@ def test_results_of_load_tests_are_read(
     assert latency.ttft is not None
     assert (latency.itl is not None and "itl:" in section) or not has_itl
     assert (tmp_path / "fit.svg").read_text().startswith("<svg")
+
+
+def test_rows_of_a_result_stay_together(tmp_path: Path) -> None:
+    """A time that is no number leaves the lengths, errors and starts of later calls where they are."""
+    value: JSON = {
+        "ttfts": [float("nan"), 0.0, -1.0, 0.5, 0.6, None] + [0.25] * 30,
+        "itls": [[], [], [], [0.1, 0.2], [0.3]],
+        "input_lens": [1, 2, 3, None, 5, 6],
+        "errors": ["", "refused", "", "", "reset", ""],
+        "start_times": [1.0, 2.0, 3.0, 4.0],
+    }
+    calls = read_traces([write(tmp_path, value)]).calls
+    assert calls[:2] == [MeasuredCall(0.5, (0.1, 0.2), 0, 4.0, 4.8), MeasuredCall(0.25)]
+    assert len(calls) == 31
+
+
+@pytest.mark.parametrize("prefix", ["", "request_"])
+def test_mean_gaps_of_guidellm_are_named(prefix: str, tmp_path: Path) -> None:
+    row: dict[str, JSON] = {"time_to_first_token_ms": 100, "inter_token_latency_ms": 9, "prompt_tokens": 3}
+    row |= {f"{prefix}start_time": 5.0, f"{prefix}end_time": 6.0}
+    value: JSON = {"benchmarks": [{"requests": {"successful": [row] * 40}}]}
+    calls = read_traces([write(tmp_path, value)]).calls
+    assert calls[0] == MeasuredCall(0.1, (0.009,), 3, 5.0, 6.0, is_mean=True)
+    assert any("one mean time between tokens" in note for note in fit_latency(Trace(calls)).notes)
 
 
 def test_recordings_are_read(tmp_path: Path) -> None:
@@ -150,6 +232,10 @@ def test_recordings_are_read(tmp_path: Path) -> None:
         pytest.param(
             "TIMESTAMP,ContextTokens,GeneratedTokens\n1,2,3\n", "arrivals and lengths has no latency", id="arrivals"
         ),
+        pytest.param('{"timestamp": 0, "input_length": 6758}\n' * 40, "arrivals and lengths has no", id="Mooncake"),
+        pytest.param({"input_lens": [5] * 40, "output_lens": [5] * 40}, "arrivals and lengths has no", id="lengths"),
+        pytest.param({"ttfts": [0.0, -1.0] * 40}, "0 calls have a time", id="times that were not measured"),
+        pytest.param('{"ttfts": [1, 2], "a":', "no JSON", id="cut JSON"),
         pytest.param({"mean_ttft_ms": 5}, "only averages", id="averages"),
         pytest.param({"ttfts": [0.1] * 5}, "5 calls have a time to first token; a fit takes at least 30", id="few"),
         pytest.param({"ttfts": [1e308, 10**400, -(10**400)] * 40}, "0 calls have a time", id="times of no clock"),
