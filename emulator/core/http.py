@@ -5,7 +5,7 @@ Vendors take and return these; ``http/`` reads them from and writes them to conn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from enum import IntFlag
@@ -176,8 +176,8 @@ that the client has received in total after this event; an event without tokens 
 """
 
 
-Batch = tuple[Sequence[bytes], int, int]
-"""Events of one write: ``(chunks, size, count)``; each event is an HTTP chunk, ``size`` excludes chunk framing."""
+Batch = tuple[bytes, int, int]
+"""Events of one write: ``(data, size, count)``; each event is an HTTP chunk, ``size`` counts the events alone."""
 
 
 class BatchedEvents:
@@ -188,8 +188,11 @@ class BatchedEvents:
     def __iter__(self) -> Iterator[Event]:
         raise NotImplementedError
 
-    def batches(self) -> Iterator[Batch] | None:
-        """Return the events in batches, or ``None`` if any event is delayed."""
+    def batches(self, head: bytes = b"", tail: bytes = b"") -> Iterator[Batch] | None:
+        """Return the events in batches, or ``None`` if any event is delayed.
+
+        ``head`` is in front of the first batch, ``tail`` behind the last: to join them later would copy the stream.
+        """
         raise NotImplementedError
 
 

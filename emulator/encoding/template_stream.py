@@ -73,10 +73,17 @@ def build_numbered_tails(after: tuple[bytes, ...], offsets: tuple[int, ...], sta
 
 
 def render_chunks(
-    before: bytes, texts: Sequence[bytes], start: int, end: int, after: bytes | NumberedTails
+    before: bytes,
+    texts: Sequence[bytes],
+    start: int,
+    end: int,
+    after: bytes | NumberedTails,
+    head: bytes = b"",
+    tail: bytes = b"",
 ) -> tuple[bytes, int]:
     """Render an event for each text from ``start`` to before ``end``; return the chunks and the size of the events.
 
+    ``head`` is in front of the chunks, ``tail`` behind them; the size does not count them.
     Texts that come a second time are laid out once and cached. The longer of the two templates joins the cached pieces:
     its content differs between responses, its size does not.
     """
@@ -88,17 +95,24 @@ def render_chunks(
         joint = after + _END
     layout = _layouts.get(key)
     if layout is not None and layout.pieces:
-        return joint.join(layout.pieces), layout.size
+        return layout.fill(joint, head, tail), layout.size
     pieces, size = _lay_out(before, texts[start:end], after)
     if layout is not None:
         layout.pieces, layout.size = _join_pieces(pieces, is_before=joint is before), size
     elif pieces:
         _remember(key, texts)
-    return b"".join(pieces), size
+    return b"".join([head, *pieces, tail]), size
 
 
 def _render_padded(
-    before: bytes, texts: Sequence[bytes], plain: Sequence[str], start: int, end: int, joint: bytes
+    before: bytes,
+    texts: Sequence[bytes],
+    plain: Sequence[str],
+    start: int,
+    end: int,
+    joint: bytes,
+    head: bytes,
+    tail: bytes,
 ) -> tuple[bytes, int]:
     """Render events that end with padding by the size of their plain text, as :func:`render_chunks` does.
 
@@ -107,17 +121,17 @@ def _render_padded(
     key: _LayoutKey = (id(texts), start, end, before, -len(joint))  # negative: no key of events without padding
     layout = _layouts.get(key)
     if layout is not None and layout.pieces:
-        return joint.join(layout.pieces), layout.size
+        return layout.fill(joint, head, tail), layout.size
     ends = list_ends(plain[start:end])
-    tails = [joint + tail + _END for tail in ends]
+    tails = [joint + padding + _END for padding in ends]
     pieces, size = _lay_out(before, texts[start:end], NumberedTails(tails, [*map(len, tails)]))
     if layout is not None:
         heads = map(b"".join, zip(pieces[::4], pieces[1::4], pieces[2::4], strict=True))
-        layout.pieces = [*map(add, [b"", *[tail + _END for tail in ends]], [*heads, b""])]
+        layout.pieces = [*map(add, [b"", *[padding + _END for padding in ends]], [*heads, b""])]
         layout.size = size
     elif pieces:
         _remember(key, texts)
-    return b"".join(pieces), size
+    return b"".join([head, *pieces, tail]), size
 
 
 def _remember(key: _LayoutKey, texts: Sequence[bytes]) -> None:
@@ -138,6 +152,13 @@ class _Layout:
     texts: Sequence[bytes]
     pieces: Sequence[bytes] = ()
     size: int = 0
+
+    def fill(self, joint: bytes, head: bytes, tail: bytes) -> bytes:
+        """Return the pieces with ``joint`` between them, ``head`` in front and ``tail`` behind, in a single copy."""
+        pieces = [*self.pieces]
+        pieces[0] = head + pieces[0]
+        pieces[-1] += tail
+        return joint.join(pieces)
 
 
 _LayoutKey = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
@@ -171,33 +192,42 @@ def _join_pieces(pieces: Sequence[bytes], *, is_before: bool) -> list[bytes]:
 
 def join_batches(
     opening: Iterable[Event],
-    render_some: Callable[[int, int], tuple[bytes, int]],
+    render_some: Callable[[int, int, bytes, bytes], tuple[bytes, int]],
     total: int,
     ending: Iterable[Event],
+    head: bytes,
+    tail: bytes,
 ) -> Iterator[Batch]:
-    """Yield all events of a stream in batches; ``opening`` joins the first batch, ``ending`` the last."""
+    """Yield all events of a stream in batches; ``opening`` joins the first batch, ``ending`` the last.
+
+    ``render_some`` takes the range of a batch and the bytes in front of it and behind it.
+    """
     chunks, size, count = encode_chunks(opening)
+    front, back = head + chunks, b""
     for start in range(0, max(total, 1), MAX_BATCH):
         end = min(total, start + MAX_BATCH)
-        rendered, more = render_some(start, end)
-        last, closing, closed = encode_chunks(ending) if end == total else ((), 0, 0)
-        yield (*chunks, rendered, *last), size + more + closing, count + end - start + closed
-        chunks, size, count = (), 0, 0
+        if end == total:
+            chunks, closing, closed = encode_chunks(ending)
+            back, size, count = chunks + tail, size + closing, count + closed
+        data, rendered = render_some(start, end, front, back)
+        yield data, size + rendered, count + end - start
+        front, size, count = b"", 0, 0
 
 
 def encode_chunks(events: Iterable[Event]) -> Batch:
     """Return events as HTTP chunks, their size and their number; a ``JOINED`` event shares the next one's chunk."""
-    pieces: list[bytes] = []
-    held = b""
+    chunks = held = b""
     size = count = 0
     for _, data, _, mark in events:
         count += 1
         size += len(data)
-        held += data
-        if not int(mark) & _JOINED:
-            pieces += b"%x\r\n" % len(held), held, _END
-            held = b""
-    return pieces, size, count
+        if int(mark) & _JOINED:
+            held += data
+            continue
+        if held:
+            data, held = held + data, b""
+        chunks += b"%x\r\n%b\r\n" % (len(data), data)
+    return chunks, size, count
 
 
 class _Openings(BoundedCache[int, bytes]):
@@ -217,6 +247,19 @@ _open_after = lru(64)(_Openings)
 
 
 _SILENCE = b'""'
+_whole: Cache[int, Sequence[bytes]] = Cache()  # texts found to have no empty one; held so that their id is not reused
+
+
+def _are_texts(texts: Sequence[bytes]) -> bool:
+    """Return whether no text is empty; cached for texts that repeat, as the search takes as long as rendering them."""
+    if _whole.get(id(texts)) is texts:
+        return True
+    if _SILENCE in texts:
+        return False
+    if len(_whole) >= _MAX_LAYOUTS:
+        del _whole[next(iter(_whole))]
+    _whole[id(texts)] = texts
+    return True
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -258,10 +301,10 @@ class TemplateStream(BatchedEvents):
                 yield due, template % row, number, Mark.PLAIN
         yield from self.ending
 
-    def batches(self) -> Iterator[Batch] | None:
-        if self.ending[-1][0] > 0.0 or not (self.silent or _SILENCE not in self.tokens):
+    def batches(self, head: bytes = b"", tail: bytes = b"") -> Iterator[Batch] | None:
+        if self.ending[-1][0] > 0.0 or not (self.silent or _are_texts(self.tokens)):
             return None
-        return join_batches(self.opening, self._render, len(self.tokens), self.ending)
+        return join_batches(self.opening, self._render, len(self.tokens), self.ending, head, tail)
 
     def _iterate_padded(self) -> Iterator[Event]:
         before, joint, ends = self.before, cut_padding(self.after[0]), list_ends(self.padded)
@@ -269,11 +312,13 @@ class TemplateStream(BatchedEvents):
             if token != _SILENCE:
                 yield due, b"".join((before, token, joint, end)), number, Mark.PLAIN
 
-    def _render(self, start: int, end: int) -> tuple[bytes, int]:
+    def _render(self, start: int, end: int, head: bytes, tail: bytes) -> tuple[bytes, int]:
+        before, tokens = self.before, self.tokens
         if self.padded:
-            return _render_padded(self.before, self.tokens, self.padded, start, end, cut_padding(self.after[0]))
+            joint = cut_padding(self.after[0])
+            return _render_padded(before, tokens, self.padded, start, end, joint, head, tail)
         after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
-        return render_chunks(self.before, self.tokens, start, end, after)
+        return render_chunks(before, tokens, start, end, after, head, tail)
 
 
 _NUMBER = b"\1"  # JSON has no control characters

@@ -100,11 +100,9 @@ def frame_events(events: Iterable[Event], *, chunked: bool) -> Frames:
 
 
 def frame_batches(batches: Iterable[Batch]) -> Frames:
-    """Yield the batches of a stream without delays as frames; the last piece of a batch counts for all of it."""
-    for pieces, size, count in batches:
-        frames: list[Frame] = [(0.0, piece, 0, 0, None) for piece in pieces]
-        frames[-1] = (0.0, pieces[-1], size, count, None)
-        yield frames
+    """Yield the batches of a stream without delays as frames."""
+    for data, size, count in batches:
+        yield ((0.0, data, size, count, None),)
 
 
 def frame_writes(writes: Iterable[tuple[float, bytes, int]], *, chunked: bool) -> Frames:
@@ -187,9 +185,9 @@ class ScheduleWriter:
         finally:
             self._is_over = True
 
-    def stop(self, events: Iterable[Event], *, chunked: bool) -> None:
-        """Replace the events still to come with ``events``."""
-        self._frames, self._ahead = frame_events(events, chunked=chunked), iter(())
+    def stop(self, frames: Frames, encode_ending: Callable[[], bytes]) -> None:
+        """Replace the frames still to come with ``frames``, and what ends them."""
+        self._frames, self._ahead, self._encode_ending = frames, iter(()), encode_ending
         self._next = self._take()
         self._on_due()
 

@@ -4,13 +4,13 @@ import asyncio
 import os
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable
-from itertools import islice
+from collections.abc import AsyncIterator, Callable, Iterable
+from itertools import chain, islice
 from math import inf
 
 from emulator.core.clock import Clock
 from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
-from emulator.core.http import DROPPED, BatchedEvents, Headers, Response, StreamingResponse
+from emulator.core.http import DROPPED, Batch, BatchedEvents, Event, Headers, Response, StreamingResponse
 from emulator.core.vendor import AnyVendor
 from emulator.handler.context import RequestContext
 from emulator.http.acknowledged import count_unacknowledged, count_unsent, send_unbuffered
@@ -149,7 +149,7 @@ class ResponseWriter:
         if isinstance(answer, StreamingResponse):
             if self._schedule is not None:
                 following = islice(answer.events, self._context.sent.events, None)
-                self._schedule.stop(following, chunked=self._request.head.is_modern)
+                self._schedule.stop(*self._frame(following))
         elif self._early is not None and not self._early.done():
             self._early.set_result(answer)
 
@@ -176,39 +176,62 @@ class ResponseWriter:
         return False
 
     async def _stream(self, answer: StreamingResponse) -> bool:
-        context, clock, asked = self._context, self._clock, self._request.head
+        context, asked, events = self._context, self._request.head, answer.events
         chunked = asked.is_modern
         keep_alive = asked.keep_alive and chunked
         if self.planned_ttft is not None and chunked:
             context.extra = (*context.extra, ("Trailer", TIMING_HEADER))
         framing = frame(answer.status, None) if chunked else ""
-        head = self._head(answer.status, answer.headers, framing, keep_alive, clock.now())
-        sent = context.sent
-        sent.status = answer.status
+        head = self._head(answer.status, answer.headers, framing, keep_alive, self._clock.now())
+        context.sent.status = answer.status
+        batches = None
+        if chunked and self.planned_ttft is None and isinstance(events, BatchedEvents):
+            batches = events.batches(head, LAST_CHUNK)
+        if batches is None:
+            await self._write_frames(head, *self._frame(events))
+            return keep_alive
+        first, second = next(batches), next(batches, None)
+        if second is None:
+            await self._write_batch(first)
+        else:
+            await self._write_frames(b"", frame_batches(chain((first, second), batches)), bytes)
+        return keep_alive
+
+    def _frame(self, events: Iterable[Event]) -> tuple[Frames, Callable[[], bytes]]:
+        """Return the frames of events, and what encodes their ending."""
+        chunked = self._request.head.is_modern
+        return frame_events(events, chunked=chunked), self._encode_last_chunk if chunked else bytes
+
+    async def _write_frames(self, head: bytes, frames: Frames, encode_ending: Callable[[], bytes]) -> None:
+        """Write a stream at its due times."""
+        context, sent = self._context, self._context.sent
         self._schedule = schedule = ScheduleWriter(
             self._connection,
-            clock,
+            self._clock,
             context.started,
-            self._frame(answer, chunked=chunked),
+            frames,
             sent,
             self._complete,
             opening=head,
-            encode_ending=self._encode_last_chunk if chunked else bytes,
+            encode_ending=encode_ending,
         )
         try:
             sent.whole = await schedule.run()
         finally:
             self._schedule = None  # it refers to this writer
-        return keep_alive
 
-    def _frame(self, answer: StreamingResponse, *, chunked: bool) -> Frames:
-        """Return the frames of a stream, in few writes if nothing is delayed."""
-        events = answer.events
-        if chunked and self.planned_ttft is None and isinstance(events, BatchedEvents):
-            batches = events.batches()
-            if batches is not None:
-                return frame_batches(batches)
-        return frame_events(events, chunked=chunked)
+    async def _write_batch(self, batch: Batch) -> None:
+        """Write a whole stream without delays."""
+        connection, sent, started = self._connection, self._context.sent, self._context.started
+        if not connection.is_open:
+            return
+        elapsed = self._clock.now() - started
+        data, sent.size, sent.events = batch
+        sent.first, sent.reached = started + elapsed, 0.0
+        sent.dues, sent.lateness = (0.0,), (max(0.0, elapsed),)
+        self._complete()
+        connection.write_last(data)
+        sent.whole = connection.unsent <= MAX_UNSENT or await self._drain()
 
     def _complete(self) -> None:
         self._context.sent.whole = True

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable, Mapping
-from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -49,7 +48,7 @@ def frame(events: Iterable[Event]) -> tuple[bytes, int, int]:
 
 def add_up(batches: Iterable[Batch]) -> tuple[bytes, int, int]:
     chunks, sizes, counts = zip(*batches, strict=True)
-    return b"".join(chain.from_iterable(chunks)), sum(sizes), sum(counts)
+    return b"".join(chunks), sum(sizes), sum(counts)
 
 
 _BYTES = st.binary(max_size=20)
@@ -101,6 +100,8 @@ def test_padded_batches_equal_event_by_event_stream(tokens: list[str], before: b
         batches = stream.batches()
         assert batches is not None
         assert add_up(batches) == frame(stream)
+        chunks, size, count = frame(stream)
+        assert add_up(stream.batches(b"head", b"tail") or ()) == (b"head" + chunks + b"tail", size, count)
     plain = TemplateStream((), quoted, [0.0] * len(tokens), before, (heads[0],), ending)
     assert add_up(plain.batches() or ()) == frame(plain)
 
@@ -109,9 +110,11 @@ def test_padded_batches_equal_event_by_event_stream(tokens: list[str], before: b
 def test_long_stream_is_split_into_batches(length: int) -> None:
     ending = [(0.0, b"!", 0, Mark.DONE)]
     stream = TemplateStream((), [b'"%d"'] * length, [0.0] * length, b"%", (b"<", b"%%"), ending, (8000,))
-    batches = [*(stream.batches() or ())]
-    assert len(batches) == max(1, -(-length // MAX_BATCH))
-    assert add_up(batches) == frame(stream)
+    chunks, size, count = frame(stream)
+    for _ in range(3):
+        batches = [*(stream.batches(b"head", b"tail") or ())]
+        assert len(batches) == max(1, -(-length // MAX_BATCH))
+        assert add_up(batches) == (b"head" + chunks + b"tail", size, count)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_numbered_tails_beyond_cache_are_built() -> None:
 
 def test_joined_events_share_chunk() -> None:
     events = [(0.0, b"ab", 1, Mark.JOINED), (0.0, b"c", 1, Mark.DONE)]
-    assert encode_chunks(events) == ([b"3\r\n", b"abc", b"\r\n"], 3, 2)
+    assert encode_chunks(events) == (b"3\r\nabc\r\n", 3, 2)
 
 
 def stream_of(vendor: str, path: str, body: Mapping[str, JSON], scenario: str = "") -> StreamingResponse:
@@ -239,5 +242,7 @@ def test_vendor_batches_equal_event_by_event_stream(
     for _ in range(3):  # it comes again, as an answer that is kept does
         batches = events.batches() if isinstance(events, BatchedEvents) else None
         assert (batches is not None) is known
-        if batches is not None:
-            assert add_up(batches) == frame(stream_of(vendor, path, body, scenario).events)
+        if isinstance(events, BatchedEvents) and batches is not None:
+            chunks, size, count = frame(stream_of(vendor, path, body, scenario).events)
+            assert add_up(batches) == (chunks, size, count)
+            assert add_up(events.batches(b"head", b"tail") or ()) == (b"head" + chunks + b"tail", size, count)

@@ -16,7 +16,7 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import dump_json
 from emulator.http.connection import Connection as ServerConnection
 from emulator.http.listeners import Listeners
-from emulator.http.schedule import ScheduleWriter, SendProgress, frame_events
+from emulator.http.schedule import ScheduleWriter, SendProgress, frame_batches, frame_events
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from tests.conftest import Start, running
@@ -403,3 +403,14 @@ async def test_nothing_was_sent_to_a_client_that_left_before() -> None:
     frames = frame_events([(0.0, b"a", 1, Mark.PLAIN)], chunked=True)
     schedule = ScheduleWriter(line, clock, clock.now(), frames, sent, lambda: ended.append(True))
     assert (await schedule.run(), ended, line.written, sent) == (False, [], [], SendProgress(dues=[], lateness=[]))
+
+
+async def test_stream_stopped_between_batches_ends_once() -> None:
+    clock, line, sent = FrozenClock(), Line(), SendProgress()
+    frames = frame_batches([(b"head 1", 1, 1), (b"2 end", 1, 1)])
+    schedule = ScheduleWriter(line, clock, clock.now(), frames, sent, lambda: None, separate=True)
+    running = asyncio.ensure_future(schedule.run())
+    await asyncio.sleep(0)
+    schedule.stop(frame_events([(0.0, b"!", 1, Mark.DONE)], chunked=True), lambda: b"end")
+    assert await running
+    assert (b"".join(line.written), sent.events) == (b"head 11\r\n!\r\nend", 2)

@@ -135,16 +135,18 @@ class TextStream(BatchedEvents):
         around, rest = yield from _stream_texts(self.plan, self.choice, self.template, self.echo)
         yield from self._close(around, rest)
 
-    def batches(self) -> Iterator[Batch] | None:
+    def batches(self, head: bytes = b"", tail: bytes = b"") -> Iterator[Batch] | None:
         choice, template = self.choice, self.template
         if last_due(choice, self.plan.due) > 0.0 or self.echo or not (choice.segments and has_only(choice)):
             return None
         texts, rest = _cut_whole(choice, template)
         before, after = template.wrap(template.around)
         ending = self._close(template.around, rest)
-        return join_batches(
-            self._open(), lambda start, end: render_chunks(before, texts, start, end, after), len(texts), ending
-        )
+
+        def render_some(start: int, end: int, front: bytes, back: bytes) -> tuple[bytes, int]:
+            return render_chunks(before, texts, start, end, after, front, back)
+
+        return join_batches(self._open(), render_some, len(texts), ending, head, tail)
 
     def _open(self) -> Iterator[Event]:
         if self.template.opening:
