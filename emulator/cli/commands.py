@@ -433,7 +433,7 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         help="scenario of all runs: answers, budget",
     )
     flag("--jobs", type=_count, metavar="N", help="runs at a time (default: processors + 1; with --clock real 1)")
-    flag("--preload", action="store_true", help="import a Python command's libraries once, and fork its runs (Linux)")
+    flag("--no-preload", action="store_false", dest="preload", help="let each run import its libraries itself")
     flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
     flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
     flag(

@@ -141,7 +141,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, preloads: bool = False) -> int:
+def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, preloads: bool) -> int:
     """Print the table; return 1 if a cell was not survived, 2 if it cannot sweep or breaks off, 130 after Ctrl-C."""
     from emulator import start
 
@@ -177,11 +177,11 @@ def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, 
 def _sweep(sweep: Sweep, session: _Session, variables: Sequence[str] | None) -> None:
     """Sweep; ``variables``: names of the variables that differ between runs, if libraries are to be preloaded."""
     baseline: Baseline = sweep.run_baseline()
-    if baseline.runs_alone:
-        print("sweep: two runs at once fail without a fault; one runs at a time", file=sys.stderr)
     with ExitStack() as closing:
         if variables is not None:
             baseline = _preload(sweep, session.words, baseline, variables, closing)
+        if not sweep.try_two_at_once():
+            print("sweep: two runs at once fail without a fault; one runs at a time", file=sys.stderr)
         _run_cells(sweep, session, baseline)
 
 

@@ -242,6 +242,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> Plan:
 
     plan: Plan = json.loads(requests.readline())
     send(_preload(plan))
+    _keep_libraries()
     inherited = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no status is kept
     for line in iter(requests.readline, b""):
         request = json.loads(line)
@@ -254,6 +255,15 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> Plan:
             return plan
         send(reply)
     os._exit(0)
+
+
+def _keep_libraries() -> None:
+    """Keep what is imported out of the search for garbage, which takes longest at the end of a run."""
+    import gc
+
+    gc.collect()
+    if hasattr(gc, "freeze"):  # PyPy has none
+        gc.freeze()
 
 
 def _fork(request: Run, pipes: Iterable[BinaryIO]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Fork the runs of a Python program from a process that has imported its libraries, for ``emulator sweep --preload``.
+"""Fork the runs of a Python program from a process that has imported its libraries, for ``emulator sweep``.
 
 Most of a short run is the start of the interpreter and its imports. :class:`PreloadedCommand` pays for them once. It
 works where a process can be awaited by others and the threads of a process are listed, which is on Linux.
@@ -36,6 +36,7 @@ _MAX_STARTS = 12  # each without one more library that cannot be shared
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
 _LOADERS = frozenset({"SourceFileLoader", "SourcelessFileLoader", "ExtensionFileLoader"})
 _REWRITES = "AssertionRewritingHook"  # of pytest
+_PATCHES = ("gevent.monkey", "eventlet.patcher")  # they change libraries before others import them
 
 
 class _Reply(TypedDict, total=False):
@@ -249,6 +250,8 @@ class PreloadedCommand(Command):
         self._set = found["set"]
         files = {name: file for name, file, _ in found["modules"]}
         loaders = {name: loader for name, _, loader in found["modules"]}
+        for patch in files.keys() & _PATCHES:
+            raise PreloadError(f"the program imports {patch}, which changes libraries")
         names = _list_libraries(files, loaders, self._program)
         rewritten = [name for name in names if loaders[name] == _REWRITES]
         for _ in range(_MAX_STARTS):

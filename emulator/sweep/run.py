@@ -137,14 +137,12 @@ class Baseline:
 
     Fields:
         document: the scenario of all runs, if there is one.
-        runs_alone: two runs at once failed, and one did not.
         calls: how many calls the run made.
     """
 
     base: Run
     document: Object
     classes: Sequence[CallClass]
-    runs_alone: bool = False
     calls: int = 0
 
 
@@ -171,31 +169,34 @@ class Sweep:
         self.made = 0
 
     def run_baseline(self) -> Baseline:
-        """Run the command without faults; with several jobs twice at once, to see whether it can run beside itself.
+        """Run the command without faults.
 
         Raises:
             SweepError: it hangs, fails, or makes no call.
         """
-        options = self._options
-        copies = min(2, options.jobs)
-        with self._open_pool(copies) as pool:
-            runs = [pool.submit(self._run_plain) for _ in range(copies)]
-            for early in wait(runs, return_when=FIRST_EXCEPTION).done:
-                early.result()  # raises what either has raised
-            found = [each.result() for each in runs]
-        if copies > 1 and any(one.base.ended.exit != 0 for one in found):
-            self._places = Places(1, 0)
-            found = [replace(self._run_plain(), runs_alone=True)]
-        slowest = max(found, key=lambda one: one.base.seconds)
-        ended = slowest.base.ended
+        found, vendors = self._run_plain(), self._options.vendors
+        ended = found.base.ended
         if ended.exit is None:
             raise SweepError("without a fault the command did not end")
         if ended.exit:
             raise SweepError(f"without a fault the command exits with {ended.exit}:\n{ended.last_output}")
-        if not slowest.classes:
-            where = f"it finds the URLs in the variables that `emulator env {options.vendors[-1]}` prints"
-            raise SweepError(f"the command made no call to {' or '.join(options.vendors)} that was answered; {where}")
-        return slowest
+        if not found.classes:
+            where = f"it finds the URLs in the variables that `emulator env {vendors[-1]}` prints"
+            raise SweepError(f"the command made no call to {' or '.join(vendors)} that was answered; {where}")
+        return found
+
+    def try_two_at_once(self) -> bool:
+        """Return whether the command can run beside itself; if it cannot, as one that uses a port, it runs alone."""
+        if self._options.jobs < 2:
+            return True
+        with self._open_pool(2) as pool:
+            runs = [pool.submit(self._run_plain) for _ in range(2)]
+            for early in wait(runs, return_when=FIRST_EXCEPTION).done:
+                early.result()  # raises what either has raised
+            if all(each.result().base.ended.exit == 0 for each in runs):
+                return True
+        self._places = Places(1, 0)
+        return False
 
     def preload(self, baseline: Baseline, runner: PreloadedCommand) -> Baseline:
         """Have further runs forked from a process with the libraries of the command; return their run without faults.

@@ -94,7 +94,7 @@ def test_sweep_goes_on_where_it_ended(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the system cannot await forked processes")
 def test_preloaded_sweep_gives_the_same_outcomes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = "--shard", "1/3", "--hang-after", "15s"
-    plain, preloaded = run(tmp_path, FRAGILE, *flags), run(tmp_path, FRAGILE, "--preload", *flags)
+    plain, preloaded = run(tmp_path, FRAGILE, "--no-preload", *flags), run(tmp_path, FRAGILE, *flags)
     assert plain == preloaded
     assert "preloaded" not in capsys.readouterr().err
 
@@ -105,12 +105,17 @@ def test_preloaded_sweep_gives_the_same_outcomes(tmp_path: Path, capsys: pytest.
     [
         pytest.param("import sys\nif 'json.tool' in sys.modules: ask()\nimport json.tool", "differs", id="other calls"),
         pytest.param("sys.stdout.flush(); os._exit(0)", "ends without the end of its interpreter", id="it breaks off"),
+        pytest.param(
+            "sys.modules['gevent.monkey'] = type(sys)('gevent.monkey')",
+            "the program imports gevent.monkey, which changes libraries",
+            id="it changes libraries",
+        ),
     ],
 )
 def test_command_that_cannot_be_preloaded_is_swept_without(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, said: str
 ) -> None:
-    _, cells = run(tmp_path, f"{FRAGILE}{source}\n", "--preload", "--max-runs", "1")
+    _, cells = run(tmp_path, f"{FRAGILE}{source}\n", "--max-runs", "1")
     err = capsys.readouterr().err
     assert err.startswith("sweep: nothing is preloaded: ")
     assert said in err
@@ -129,7 +134,7 @@ def test_sweep_whose_fork_server_is_lost_leaves_a_report(tmp_path: Path, capsys:
                 os.kill(os.getppid(), 9)
     """
     junit = tmp_path / "j.xml"
-    flags = "--preload", "--jobs", "1", "--shard", "2/9", "--junit", str(junit)  # without a cell that hangs
+    flags = "--jobs", "1", "--shard", "2/9", "--junit", str(junit)  # without a cell that hangs
     code, cells = run(tmp_path, f"{dedent(APP)}{dedent(source)}ask()\n", *flags)
     assert code == 2
     out, err = capsys.readouterr()

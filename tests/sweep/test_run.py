@@ -72,14 +72,25 @@ def test_command_that_cannot_run_beside_itself_runs_alone() -> None:
     together, begun = Barrier(2), count()
 
     def share_a_port(variables: Mapping[str, str]) -> None:
-        if next(begun) < 2:
+        if 1 <= next(begun) < 3:
             together.wait(PATIENCE)
             raise Failure
         sound(variables)
 
     with start() as server:
         todo = Sweep(server, OPTIONS, InProcess(share_a_port), lambda row, made, left: None)
-        assert todo.run_baseline().runs_alone
+        todo.run_baseline()
+        assert not todo.try_two_at_once()
+
+
+def test_command_that_can_run_beside_itself_does() -> None:
+    together = Barrier(2)
+
+    def meet(variables: Mapping[str, str]) -> None:
+        together.wait(PATIENCE)
+
+    with start() as server:
+        assert Sweep(server, OPTIONS, InProcess(meet), lambda row, made, left: None).try_two_at_once()
 
 
 def test_sweep_follows_calls_that_need_others(tmp_path: Path) -> None:
@@ -158,8 +169,8 @@ class Endless(InProcess):
         self.ended.set()
 
 
-def test_interrupt_ends_both_runs_without_faults() -> None:
+def test_interrupt_ends_both_runs_at_once() -> None:
     runner = Endless()
     with start() as server, pytest.raises(KeyboardInterrupt):
-        Sweep(server, OPTIONS, runner, lambda row, made, left: None).run_baseline()
+        Sweep(server, OPTIONS, runner, lambda row, made, left: None).try_two_at_once()
     assert runner.ended.is_set()

@@ -1,6 +1,6 @@
 """Time sweeps of small programs against their runs without faults: ``python -m tests.tools.sweeps [--full]``.
 
-Each program is swept with ``--preload`` and without it, which must give the same outcomes.
+Each program is swept with preloaded libraries and without them, which must give the same outcomes.
 
 ``--full`` runs the full sweep of each program besides, and compares its outcomes with those of the merged one; that
 takes minutes. Exit status 1: some differ, or the merged sweep makes more than a fifth of its runs.
@@ -127,9 +127,9 @@ def judge(name: str, file: Path, flags: Sequence[str], *, is_full: bool) -> bool
     """Print the figures of a program; return whether its sweeps agree."""
     plain = measure_plain(file)
     merged = time_sweep(name, file, plain, *flags)
-    preloaded = time_sweep(f"{name}, preloaded", file, plain, "--preload", *flags)
-    if list_outcomes(merged) != list_outcomes(preloaded):
-        print("  preloaded: outcomes differ", flush=True)
+    alone = time_sweep(f"{name}, without preloading", file, plain, "--no-preload", *flags)
+    if list_outcomes(merged) != list_outcomes(alone):
+        print("  without preloading: outcomes differ", flush=True)
         return False
     if not is_full:
         return True
