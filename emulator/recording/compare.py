@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from emulator.core.http import Headers, Mark
 from emulator.core.json import JSON, dump_text, parse_json
@@ -19,12 +20,28 @@ _NOISY_HEADERS = re.compile(
     r"|x-ms-.*-id|x-envoy-.*|.*time.*|.*latency.*|strict-transport-security|apim-request-id|x-aml-cluster"
 )
 _ENUMERATED = frozenset(
-    {"object", "finish_reason", "role", "type", "code", "error_code", "error_type", "stop_reason", "status", "param"}
+    {
+        "object",
+        "finish_reason",
+        "finishReason",
+        "role",
+        "type",
+        "code",
+        "error_code",
+        "error_type",
+        "stop_reason",
+        "status",
+        "param",
+    }
 )
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+_EVENT_NAME = re.compile(rb"(?m)^event: ?([^\r\n]+)")
+_EVENT_TYPE = re.compile(rb'(?m)^data: ?\{\s*"type"\s*:\s*"([\w.]+)"')
 _ERROR = 400
 _MAX_SHOWN = 100  # characters of a text
 _MAX_SAMPLES = 2  # one is a constant
+_INTEGRAL = "number such as 1.0"
+_NUMERIC = frozenset({"integer", "number", _INTEGRAL})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,6 +52,7 @@ class Drift:
         kind: ``gone`` (only the first has it), ``added``, ``type``, ``order``, ``value``, ``status``, ``header``,
             ``error text``, ``stream`` or ``ending``.
         place: field, header or event.
+        is_error: whether it is in the body of an error.
     """
 
     operation: str
@@ -42,6 +60,7 @@ class Drift:
     place: str
     before: str = ""
     after: str = ""
+    is_error: bool = False
 
 
 @dataclass(slots=True)
@@ -52,7 +71,8 @@ class RecordingComparison:
         compared: number of pairs of calls.
         drift: differences with the number of pairs that show them.
         unpaired: requests that only one of the recordings has.
-        shapes: fields of both sides by operation and role of the event; the role of a document is empty, or ``error``.
+        shapes: fields of both sides by operation and role of the event, empty for a document; those of errors are
+            left out.
     """
 
     compared: int = 0
@@ -137,7 +157,7 @@ def _parse(body: bytes) -> JSON:
 
 
 def _compare_headers(operation: str, one: Headers, two: Headers) -> Iterator[Drift]:
-    mine, theirs = ({name.lower(): value for name, value in headers} for headers in (one, two))
+    mine, theirs = _join_headers(one), _join_headers(two)
     for name in sorted(mine.keys() | theirs.keys()):
         if _NOISY_HEADERS.fullmatch(name):
             continue
@@ -145,7 +165,16 @@ def _compare_headers(operation: str, one: Headers, two: Headers) -> Iterator[Dri
         if before is None or after is None:
             yield Drift(operation, "gone" if after is None else "added", f"header {name}", _cut(before), _cut(after))
         elif _plain(before) != _plain(after):
-            yield Drift(operation, "header", name, _cut(before), _cut(after))
+            yield Drift(operation, "header", name, *_cut_both(before, after))
+
+
+def _join_headers(headers: Headers) -> dict[str, str]:
+    """Return the values of each header, one after the other, by its name in lower case."""
+    joined: dict[str, str] = {}
+    for name, value in headers:
+        before = joined.get(name.lower())
+        joined[name.lower()] = value if before is None else f"{before}, {value}"
+    return joined
 
 
 def _plain(text: str) -> str:
@@ -157,23 +186,49 @@ def _cut(text: str | None) -> str:
     return "" if text is None else text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
+def _cut_both(one: str, two: str) -> tuple[str, str]:
+    """Cut two long texts to the part where they begin to differ."""
+    pairs = zip(one, two, strict=False)
+    at = next((place for place, (mine, theirs) in enumerate(pairs) if mine != theirs), min(len(one), len(two)))
+    start = max(0, at - _MAX_SHOWN // 2) if max(len(one), len(two)) > _MAX_SHOWN else 0
+    before, after = (("…" if start else "") + _cut(text[start:]) for text in (one, two))
+    return before, after
+
+
 # Bodies
 
 
 def _compare_bodies(operation: str, one: JSON, two: JSON, *, is_error: bool) -> Iterator[Drift]:
     mine, theirs = _read_shape(one), _read_shape(two)
-    yield from _compare_shapes(operation, "", mine, theirs)
-    yield from _compare_values(operation, "", mine, theirs, is_error=is_error)
+    for drift in _compare_shapes(operation, "", mine, theirs):
+        yield replace(drift, is_error=is_error)
+    for drift in _compare_values(operation, "", mine, theirs, is_error=is_error):
+        yield replace(drift, is_error=is_error)
 
 
 @dataclass(slots=True)
 class _Shape:
-    """Fields of documents: types and values by path, and the order of the members of each object."""
+    """Fields of documents: types and values by path, and the order of the members of each object.
+
+    Fields:
+        counts: how often a path occurs.
+        samples: the values of a field, by what counts of them.
+    """
 
     types: dict[str, set[str]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     values: dict[str, set[str]] = field(default_factory=dict)
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    samples: dict[str, dict[str, JSON]] = field(default_factory=dict)  # the values of a field, by what counts of them
+    samples: dict[str, dict[str, JSON]] = field(default_factory=dict)
+
+    def is_always(self, path: str) -> bool:
+        """Whether each object of the path's parent, of which there are several, has the member."""
+        return self.counts[path] == self.counts[path.rpartition(".")[0]] > 1
+
+    def is_sometimes(self, path: str) -> bool:
+        """Whether some object of the path's parent lacks the member; one of another type lacks none."""
+        parent = path.rpartition(".")[0]
+        return self.types.get(parent) == {"object"} and self.counts[path] < self.counts[parent]
 
     def merge(self, other: _Shape) -> None:
         """Add the fields of another."""
@@ -192,6 +247,7 @@ def _read_shape(*documents: JSON) -> _Shape:
     while waiting:
         path, value = waiting.pop()
         shape.types.setdefault(path, set()).add(_name_type(value))
+        shape.counts[path] += 1
         samples = shape.samples.setdefault(path, {})
         if len(samples) < _MAX_SAMPLES:
             samples.setdefault(_plain(dump_text(value)), value)
@@ -208,6 +264,8 @@ def _read_shape(*documents: JSON) -> _Shape:
 def _name_type(value: JSON) -> str:
     if value is None:
         return "null"
+    if isinstance(value, float) and value.is_integer():
+        return _INTEGRAL
     names = {bool: "boolean", int: "integer", float: "number", str: "text", list: "list", dict: "object"}
     return names.get(type(value), "text")
 
@@ -223,20 +281,30 @@ def _compare_shapes(operation: str, event: str, one: _Shape, two: _Shape) -> Ite
                 yield Drift(operation, "gone" if after is None else "added", place, _join(before), _join(after))
         elif _differ(before, after):
             yield Drift(operation, "type", place, _join(before), _join(after))
+        else:
+            yield from _compare_presence(operation, place, path, one, two)
     for path in sorted(one.orders.keys() & two.orders.keys()):
         orders = one.orders[path], two.orders[path]
         common = set(orders[0]) & set(orders[1])
         before_order, after_order = ([name for name in names if name in common] for names in orders)
         if before_order != after_order:
             place = f"{event}{path or 'body'}"
-            yield Drift(operation, "order", place, _cut(", ".join(before_order)), _cut(", ".join(after_order)))
+            yield Drift(operation, "order", place, *_cut_both(", ".join(before_order), ", ".join(after_order)))
+
+
+def _compare_presence(operation: str, place: str, path: str, one: _Shape, two: _Shape) -> Iterator[Drift]:
+    """Compare whether each or only some of several objects have a member that both sides have."""
+    if one.is_always(path) and two.is_sometimes(path):
+        yield Drift(operation, "gone", place, "always", "sometimes")
+    elif one.is_sometimes(path) and two.is_always(path):
+        yield Drift(operation, "added", place, "sometimes", "always")
 
 
 def _differ(one: set[str], two: set[str]) -> bool:
-    """Return whether types differ; an integer is a number, and null stands for an absent value."""
-    numbers = {"integer", "number"}
-    mine, theirs = ({"number" if name in numbers else name for name in names} for names in (one, two))
-    return mine != theirs and not (mine <= numbers and theirs <= numbers)
+    """Return whether types differ; an integer is a number, unless the other writes whole numbers with a fraction."""
+    mine, theirs = ({"number" if name in _NUMERIC else name for name in names} for names in (one, two))
+    written = one & {"integer", _INTEGRAL}, two & {"integer", _INTEGRAL}
+    return mine != theirs or bool(written[0] and written[1] and not written[0] & written[1])
 
 
 def _join(types: set[str] | None) -> str:
@@ -251,8 +319,8 @@ def _compare_values(operation: str, event: str, one: _Shape, two: _Shape, *, is_
         mine, theirs = ({_plain(value) for value in shape.values[path]} for shape in (one, two))
         if mine != theirs:
             kind = "error text" if is_error and name not in _ENUMERATED else "value"
-            shown = [_cut(" or ".join(sorted(shape.values[path]))) for shape in (one, two)]
-            yield Drift(operation, kind, f"{event}{path or 'body'}", *shown)
+            shown = (" or ".join(sorted(shape.values[path])) for shape in (one, two))
+            yield Drift(operation, kind, f"{event}{path or 'body'}", *_cut_both(*shown))
 
 
 def _pair_shapes(one: Exchange, two: Exchange) -> Iterator[tuple[str, _Shape, _Shape]]:
@@ -260,8 +328,8 @@ def _pair_shapes(one: Exchange, two: Exchange) -> Iterator[tuple[str, _Shape, _S
     if one.is_streamed and two.is_streamed:
         mine, theirs = _read_stream(one.body).shapes, _read_stream(two.body).shapes
         yield from ((role, mine[role], theirs[role]) for role in mine if role in theirs)
-    elif one.status == two.status and one.is_streamed == two.is_streamed:
-        yield "error" if one.status >= _ERROR else "", _read_shape(_parse(one.body)), _read_shape(_parse(two.body))
+    elif one.status == two.status < _ERROR and one.is_streamed == two.is_streamed:
+        yield "", _read_shape(_parse(one.body)), _read_shape(_parse(two.body))
 
 
 # Streams
@@ -269,10 +337,10 @@ def _pair_shapes(one: Exchange, two: Exchange) -> Iterator[tuple[str, _Shape, _S
 
 def _compare_streams(operation: str, one: Exchange, two: Exchange) -> Iterator[Drift]:
     mine, theirs = _read_stream(one.body), _read_stream(two.body)
-    for name in ("framing", "roles"):
+    for name in ("framing", "roles", *(("last_line",) if one.ending == "whole" else ())):
         before, after = getattr(mine, name), getattr(theirs, name)
         if before != after:
-            yield Drift(operation, "stream", name, _cut(before), _cut(after))
+            yield Drift(operation, "stream", name.replace("_", " "), *_cut_both(before, after))
     for role in [role for role in mine.shapes if role in theirs.shapes]:
         event = f"{role} event: "
         yield from _compare_shapes(operation, event, mine.shapes[role], theirs.shapes[role])
@@ -281,10 +349,11 @@ def _compare_streams(operation: str, one: Exchange, two: Exchange) -> Iterator[D
 
 @dataclass(slots=True)
 class _Stream:
-    """Form of a stream: how events are framed, the order of their roles, and the fields of each role."""
+    """Form of a stream: how events are framed, the order of their roles, its last line, and the fields of each role."""
 
     framing: str
     roles: str
+    last_line: str
     shapes: dict[str, _Shape]
 
 
@@ -303,10 +372,15 @@ def _read_stream(body: bytes) -> _Stream:
                 documents.setdefault(role, []).append(_parse(rest.strip()))
     ends = "CRLF" if b"\r\n" in body else "LF"
     shapes = {role: _read_shape(*found) for role, found in documents.items()}
-    return _Stream(f"{' '.join(sorted(filter(None, names)))} {ends}", " ".join(roles), shapes)
+    last_line = "blank" if body.endswith((b"\n\n", b"\n\r\n")) else "ended" if body.endswith(b"\n") else "open"
+    return _Stream(f"{' '.join(sorted(filter(None, names)))} {ends}", " ".join(roles), last_line, shapes)
 
 
 def _name_role(event: bytes) -> str:
+    """Return the name of an event, or its type, as the Responses API and Anthropic have them; else its role."""
+    named = _EVENT_NAME.search(event) or _EVENT_TYPE.search(event)
+    if named:
+        return named[1].decode("utf-8", "replace")
     content = read_event(event)
     if content.mark & Mark.DONE:
         return "done"
@@ -388,6 +462,8 @@ def _list_roles(comparison: RecordingComparison, operation: str) -> list[tuple[_
 
 def _explain_refusal(comparison: RecordingComparison, drift: Drift, path: str) -> str:
     """Return why no rule expresses a difference; empty if one does."""
+    if drift.is_error:
+        return "no rule changes a refusal"
     if drift.kind not in ("added", "gone", "type", "value", "error text") or drift.place.startswith("header "):
         return "a rule changes the fields of a body alone"
     roles = _list_roles(comparison, drift.operation)
