@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import pairwise
 from math import inf
 
 from emulator.core.json import JSON
@@ -210,10 +211,9 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: 
     by_key: dict[Hashable, list[Call]] = defaultdict(list)
     for call in calls:
         by_key[call.key].append(call)
-    joined = {key: _EqualCalls(equal, hedges) for key, equal in by_key.items()}
+    opening = _find_opening(calls)
+    joined = {key: _EqualCalls(equal, hedges, opening) for key, equal in by_key.items()}
     chains = sorted((chain for equal in joined.values() for chain in equal.chains), key=lambda chain: chain[0].start)
-    if hedges == 1:
-        return CallHistory(calls, chains, follows_clock)
     crowds: list[Sequence[Sequence[Call]]] = []
     shared: set[Call] = set()
     for equal in joined.values():
@@ -224,12 +224,16 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: 
 
 
 class _EqualCalls:
-    """Calls of equal requests, in chains of attempts."""
+    """Calls of equal requests, in chains of attempts; ``opening``: calls for which a connection was opened."""
 
-    def __init__(self, calls: Sequence[Call], hedges: int) -> None:
+    def __init__(self, calls: Sequence[Call], hedges: int, opening: Set[Call]) -> None:
         self.chains: list[list[Call]] = []
+        self._opening = opening
         # where any number is allowed, calls that never overlap are taken for those of one caller
         self._hedges = 1 if hedges == UNLIMITED and not _overlap(calls) else hedges
+        # a caller uses its connection again: one that opens another early is not alone, however many are allowed
+        if self._hedges == 1 and any(call in opening and _is_early(before, call) for before, call in pairwise(calls)):
+            self._hedges = UNLIMITED
         self._fresh: list[Call] = []  # answered calls that began a chain while others had failed
         self._closed: dict[Call, float] = {}  # when chains ended that do not go on, by first call
         self._failed: deque[list[Call]] = deque(maxlen=_MANY)  # chains that may go on
@@ -299,6 +303,8 @@ class _EqualCalls:
         is taken for a hasty one.
         """
         before = [chain for chain in self._failed if chain[-1].end <= call.start + find_slack(chain[-1])]
+        if call in self._opening:  # the caller that failed has a connection; it would not come back early on another
+            before = [chain for chain in before if not _is_early(chain[-1], call)]
         if self._hedges == 1 and len(before) < 2:  # without a look at its headers
             return next(iter(before), None)
         if not before:
@@ -325,6 +331,12 @@ class _EqualCalls:
         )
 
 
+def _find_opening(calls: Sequence[Call]) -> Set[Call]:
+    """Return the first call of each connection, of clients that use connections for more than one call."""
+    first = {call.connection: call for call in reversed(calls) if call.connection}
+    return frozenset(first.values()) if len(first) < len(calls) else frozenset()
+
+
 def _has_same_key(before: Call, call: Call) -> bool:
     return bool(call.idempotency_key) and before.idempotency_key == call.idempotency_key
 
@@ -337,6 +349,11 @@ def _is_final(call: Call) -> bool:
 def _find_due(chain: Sequence[Call]) -> float:
     """Return when the next attempt may come at the earliest."""
     return chain[-1].end + max((chain[-1].asked or 0.0) * _EARLY, _AT_ONCE)
+
+
+def _is_early(before: Call, call: Call) -> bool:
+    """Return whether a call came too early after one that failed and left its connection open."""
+    return before.may_be_retried and before.whole and call.start < _find_due((before,))
 
 
 def find_slack(call: Call) -> float:

@@ -31,7 +31,7 @@ def _judge_attempts(history: CallHistory, expected: Expectations) -> Finding:
 def list_crowds(history: CallHistory, expected: Expectations) -> Iterator[tuple[Sequence[Call], int]]:
     """Yield the calls of equal chains that were open at once, and the number of their callers."""
     for crowd in history.crowds:
-        callers = len(crowd) if expected.hedges == UNLIMITED else expected.hedges
+        callers = len(crowd) if expected.hedges in (1, UNLIMITED) else expected.hedges
         yield sorted((call for chain in crowd for call in chain), key=lambda call: call.start), callers
 
 

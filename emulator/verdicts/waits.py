@@ -20,6 +20,9 @@ _EQUAL = 0.05  # part of a wait; waits that differ by less are equal, however ma
 _TRIES = 8  # numbers of callers that are tried
 _BRIEF = 0.1  # seconds; after shorter waits callers come back together, whatever they draw
 _OWN = 0.1  # part of a wait that a busy client may add itself to the one before, so that equal waits are found
+_DRAWN = 0.05  # share of the chains with a shorter wait, from which on waits are taken for drawn
+_SHORTER = 0.85  # part of a wait; a client that draws no waits hardly comes earlier than that
+_DELAY = 0.05  # seconds by which a busy client may come late
 _MAX_STEPS = 99  # of growth, which would overflow for a client that never gives up
 _NOT_AGAIN = "no call was tried again"
 
@@ -42,24 +45,36 @@ def _judge_retry_after(history: CallHistory, expected: Expectations) -> Finding:
 
 
 def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
-    pairs = [pair for chain in history.own_chains for pair in _pair_waits(chain)]
-    if not pairs and history.shared:
+    runs = [run for chain in history.own_chains for run in _list_runs(chain)]
+    if not runs and history.shared:
         return Unjudged("callers made equal requests at once, so that the waits of each are not known")
-    if not pairs:
+    if not runs:
         twice = any(len(chain) > 2 for chain in history.chains)
         dictated = "Retry-After dictated each wait, or is no longer kept"
         return Unjudged(dictated if twice else "no call was tried again twice" if any(history.retries) else _NOT_AGAIN)
-    found: dict[Call, Breach] = {}  # one for each call
-    for first, second, steps in pairs:
-        if _is_short(first, second, expected.growth ** min(steps, _MAX_STEPS) * (1 - expected.early)):
-            found.setdefault(second.call, _breach_of_growth(first, second, expected))
-    return [*found.values()]
+    if sum(map(_is_drawn, runs)) >= _DRAWN * len(runs):
+        return Unjudged("waits are drawn at random, as some are shorter than one before them")
+    return [
+        _breach_of_growth(first, second, expected)
+        for run in runs
+        if _is_short(run[0], run[-1], _grow(expected, len(run) - 1))
+        for first, second in pairwise(run)
+        if _is_short(first, second, _grow(expected, 1))
+    ]
+
+
+def _grow(expected: Expectations, steps: int) -> float:
+    """Return the ratio of waits that many attempts apart."""
+    return expected.growth ** min(steps, _MAX_STEPS) * (1 - expected.early)
 
 
 def _breach_of_growth(first: Retry, second: Retry, expected: Expectations) -> Breach:
+    waits = f"after {show(second.waited)}, and an attempt before it after {show(first.waited)}"
+    if max(first.waited, second.waited) < _SHORTEST:
+        waits = f"within {show(_SHORTEST)}, and so did an attempt before it"
     sentence = (
-        f"Call {second.call.name} came after {show(second.waited)}, and an attempt before it after "
-        f"{show(first.waited)}; a sound client waits longer each time, at least {expected.growth:g} times as long."
+        f"Call {second.call.name} came {waits}; a sound client waits longer each time, at least {expected.growth:g} "
+        "times as long."
     )
     figures = {"before": round(first.waited, 3), "waited": round(second.waited, 3), "growth": expected.growth}
     return Breach("backs_off", (first.before, first.call, second.call), sentence, figures)
@@ -70,23 +85,33 @@ def _is_short(first: Retry, second: Retry, ratio: float) -> bool:
     return max(second.waited, _SHORTEST) * (1 + _OWN) < ratio * max(first.waited, _SHORTEST)
 
 
-def _pair_waits(chain: Sequence[Call]) -> Iterator[tuple[Retry, Retry, int]]:
-    """Yield waits that no response dictated: adjacent ones, and the first and each later one, with their distance."""
+def _list_runs(chain: Sequence[Call]) -> Iterator[Sequence[Retry]]:
+    """Yield the retries that follow each other and whose waits no response dictated, two or more at a time."""
     run: list[Retry] = []
     for before, call in pairwise(chain):
-        if before.asked is not None or not before.content.is_kept:
-            run = []
+        if before.asked is None and before.content.is_kept:
+            run.append(Retry(before, call))
             continue
-        run.append(Retry(before, call))
         if len(run) > 1:
-            yield run[-2], run[-1], 1
-        if len(run) > 2:
-            yield run[0], run[-1], len(run) - 1
+            yield run
+        run = []
+    if len(run) > 1:
+        yield run
+
+
+def _is_drawn(run: Sequence[Retry]) -> bool:
+    """Return whether a wait is shorter than one before it, by more than the delays of a busy client."""
+    longest = 0.0
+    for wait in (retry.waited for retry in run):
+        if longest >= _BRIEF and wait < min(longest * _SHORTER, longest - _DELAY):
+            return True
+        longest = max(longest, wait)
+    return False
 
 
 def _judge_jitter(history: CallHistory, expected: Expectations) -> Finding:
     retries = sorted(history.retries, key=lambda retry: retry.before.end)
-    groups = [group for group in _group(retries) if len(group) >= _MIN_CALLERS]
+    groups = [group for group in _group(retries) if _count_callers(group) >= _MIN_CALLERS]
     if not groups:
         return Unjudged("no three callers were refused together and came back")
     found = []
@@ -104,6 +129,12 @@ def _judge_jitter(history: CallHistory, expected: Expectations) -> Finding:
                 found.append(Breach("jitter", [retry.call for retry in group], sentence, figures))
                 break
     return found
+
+
+def _count_callers(group: Sequence[Retry]) -> int:
+    """Return the number of callers, at most; calls of one connection are not of callers that wait side by side."""
+    calls = [(retry.before, retry.call) for retry in group]
+    return max(len({call.connection or call for call in row}) for row in zip(*calls, strict=True))
 
 
 def _find_width(callers: int, at_once: int, wait: float) -> float:

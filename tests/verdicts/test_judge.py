@@ -128,7 +128,41 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("backs_off", [refused(0), refused(1), call(2.6)], ROBUST, True),
         ("backs_off", [refused(0), call(1)], ROBUST, None),
         ("backs_off", [refused(0, retry_after="1"), refused(1, retry_after="1"), call(2)], ROBUST, None),
+        (
+            "backs_off",
+            [refused(0), refused(1), refused(2.1), call(6)],
+            ROBUST,
+            True,
+        ),  # the last makes up for the second
+        ("backs_off", [refused(0), refused(1), refused(3), call(5)], ROBUST, True),  # to a maximum
+        ("backs_off", [refused(0), refused(1), refused(2.1), call(3.3)], ROBUST, False),
+        # full jitter: some wait is shorter than one before
+        ("backs_off", [refused(0), refused(0.9), refused(1.2), call(3)], ROBUST, None),
+        ("backs_off", [refused(0), refused(0.2), call(0.36)], ROBUST, False),  # busy for 40 ms
+        *[
+            (
+                "backs_off",
+                [
+                    one
+                    for n in range(20)
+                    for one in (refused(0, f"{n}"), refused(1, f"{n}"), call(1.5 if n < drawn else 2, key=f"{n}"))
+                ],
+                ROBUST,
+                wanted,
+            )
+            for drawn, wanted in ((0, False), (2, None))
+        ],
         ("jitter", [refused(0, k) for k in "abc"] + [call(1, key=k) for k in "abc"], ROBUST, False),
+        *[
+            (
+                "jitter",
+                [refused(0, k, connection=n if pool else 1) for n, k in enumerate("abc", 1)]
+                + [call(1, key=k, connection=1) for k in "abc"],
+                ROBUST,
+                wanted,
+            )
+            for pool, wanted in ((True, False), (False, None))  # one caller, one question after another
+        ],
         (
             "jitter",
             [refused(0, k) for k in "abc"] + [call(1 + n / 5, key=k) for n, k in enumerate("abc")],
@@ -161,6 +195,24 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
             ROBUST,
             True,
         ),
+        # equal callers with a connection each, which they then share; and one that ignores its connection, or has none
+        *[
+            (
+                TOLD,
+                [
+                    refused(0, retry_after="1", connection=1),
+                    refused(0.1, retry_after="1", connection=second),
+                    call(1.1, connection=third),
+                    call(1.2, connection=1),
+                ],
+                many,
+                wanted,
+            )
+            for second, third, wanted in ((2, 2, True), (1, 1, False))
+            for many in (ROBUST, ANY)
+        ],
+        (TOLD, [refused(0, retry_after="1", connection=1), call(0.1, connection=2)], ROBUST, False),
+        ("attempts", [refused(n / 9, connection=n % 3 + 1) for n in range(30)], ROBUST, False),
         ("backs_off", [refused(0, is_kept=False), refused(5), call(10)], ROBUST, None),
         ("attempts", [refused(2.0**n) for n in range(6)], ROBUST, False),
         ("attempts", [refused(2.0**n) for n in range(5)], ROBUST, True),
@@ -361,6 +413,11 @@ def test_sentence_has_the_figures_of_the_breach() -> None:
         "Call #3 came 0.2 s after a 429 that asked for 2 s; a sound client waits as long as it is told."
     )
     assert breach.figures == {"asked": 2.0, "waited": 0.2}
+
+
+def test_waits_too_short_to_compare_are_named_as_such() -> None:
+    (breach,) = decide([refused(0), refused(0.002), call(0.005)]).broken
+    assert breach.sentence.startswith("Call #1 came within 0.01 s, and so did an attempt before it; ")
 
 
 @pytest.mark.parametrize("rule", ["honours_retry_after", "backs_off", "jitter", "deadline", "closes_within"])
