@@ -5,7 +5,7 @@ Vendors take and return these; ``http/`` reads them from and writes them to conn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from enum import IntFlag
@@ -176,8 +176,11 @@ that the client has received in total after this event; an event without tokens 
 """
 
 
-Batch = tuple[bytes, int, int]
-"""Events of one write: ``(data, size, count)``; each event is an HTTP chunk, ``size`` counts the events alone."""
+Batch = tuple[bytes, Sequence[bytes], int, int]
+"""Events of one write: ``(joint, pieces, size, count)``; ``joint.join(pieces)`` has each event as an HTTP chunk.
+
+``size`` counts the events alone. The pieces are joined when they are written: until then they take no memory.
+"""
 
 
 class BatchedEvents:
@@ -191,7 +194,7 @@ class BatchedEvents:
     def batches(self, head: bytes = b"", tail: bytes = b"") -> Iterator[Batch] | None:
         """Return the events in batches, or ``None`` if any event is delayed.
 
-        ``head`` is in front of the first batch, ``tail`` behind the last: to join them later would copy the stream.
+        ``head`` is in front of the first batch, ``tail`` behind the last: to add them later would copy the stream.
         """
         raise NotImplementedError
 

@@ -72,6 +72,10 @@ def build_numbered_tails(after: tuple[bytes, ...], offsets: tuple[int, ...], sta
     return NumberedTails(texts, [*map(len, texts)])
 
 
+Rendered = tuple[bytes, Sequence[bytes], int]
+"""HTTP chunks of events: ``(joint, pieces, size)``, the first three of a :data:`~emulator.core.http.Batch`."""
+
+
 def render_chunks(
     before: bytes,
     texts: Sequence[bytes],
@@ -80,8 +84,8 @@ def render_chunks(
     after: bytes | NumberedTails,
     head: bytes = b"",
     tail: bytes = b"",
-) -> tuple[bytes, int]:
-    """Render an event for each text from ``start`` to before ``end``; return the chunks and the size of the events.
+) -> Rendered:
+    """Render an event for each text from ``start`` to before ``end``.
 
     ``head`` is in front of the chunks, ``tail`` behind them; the size does not count them.
     Texts that come a second time are laid out once and cached. The longer of the two templates joins the cached pieces:
@@ -95,13 +99,13 @@ def render_chunks(
         joint = after + _END
     layout = _layouts.get(key)
     if layout is not None and layout.pieces:
-        return layout.fill(joint, head, tail), layout.size
+        return joint, layout.surround(head, tail), layout.size
     pieces, size = _lay_out(before, texts[start:end], after)
     if layout is not None:
         layout.pieces, layout.size = _join_pieces(pieces, is_before=joint is before), size
     elif pieces:
         _remember(key, texts)
-    return b"".join([head, *pieces, tail]), size
+    return b"", [head, *pieces, tail], size
 
 
 def _render_padded(
@@ -113,7 +117,7 @@ def _render_padded(
     joint: bytes,
     head: bytes,
     tail: bytes,
-) -> tuple[bytes, int]:
+) -> Rendered:
     """Render events that end with padding by the size of their plain text, as :func:`render_chunks` does.
 
     ``joint`` is between text and padding; it alone differs between responses.
@@ -121,7 +125,7 @@ def _render_padded(
     key: _LayoutKey = (id(texts), start, end, before, -len(joint))  # negative: no key of events without padding
     layout = _layouts.get(key)
     if layout is not None and layout.pieces:
-        return layout.fill(joint, head, tail), layout.size
+        return joint, layout.surround(head, tail), layout.size
     ends = list_ends(plain[start:end])
     tails = [joint + padding + _END for padding in ends]
     pieces, size = _lay_out(before, texts[start:end], NumberedTails(tails, [*map(len, tails)]))
@@ -131,7 +135,7 @@ def _render_padded(
         layout.size = size
     elif pieces:
         _remember(key, texts)
-    return b"".join([head, *pieces, tail]), size
+    return b"", [head, *pieces, tail], size
 
 
 def _remember(key: _LayoutKey, texts: Sequence[bytes]) -> None:
@@ -153,12 +157,12 @@ class _Layout:
     pieces: Sequence[bytes] = ()
     size: int = 0
 
-    def fill(self, joint: bytes, head: bytes, tail: bytes) -> bytes:
-        """Return the pieces with ``joint`` between them, ``head`` in front and ``tail`` behind, in a single copy."""
+    def surround(self, head: bytes, tail: bytes) -> list[bytes]:
+        """Return the pieces with ``head`` in front of the first and ``tail`` behind the last."""
         pieces = [*self.pieces]
         pieces[0] = head + pieces[0]
         pieces[-1] += tail
-        return joint.join(pieces)
+        return pieces
 
 
 _LayoutKey = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
@@ -192,7 +196,7 @@ def _join_pieces(pieces: Sequence[bytes], *, is_before: bool) -> list[bytes]:
 
 def join_batches(
     opening: Iterable[Event],
-    render_some: Callable[[int, int, bytes, bytes], tuple[bytes, int]],
+    render_some: Callable[[int, int, bytes, bytes], Rendered],
     total: int,
     ending: Iterable[Event],
     head: bytes,
@@ -203,18 +207,17 @@ def join_batches(
     ``render_some`` takes the range of a batch and the bytes in front of it and behind it.
     """
     chunks, size, count = encode_chunks(opening)
-    front, back = head + chunks, b""
-    for start in range(0, max(total, 1), MAX_BATCH):
-        end = min(total, start + MAX_BATCH)
-        if end == total:
-            chunks, closing, closed = encode_chunks(ending)
-            back, size, count = chunks + tail, size + closing, count + closed
-        data, rendered = render_some(start, end, front, back)
-        yield data, size + rendered, count + end - start
-        front, size, count = b"", 0, 0
+    front, start = head + chunks, 0
+    for end in range(MAX_BATCH, total, MAX_BATCH):
+        joint, pieces, more = render_some(start, end, front, b"")
+        yield joint, pieces, size + more, count + MAX_BATCH
+        front, start, size, count = b"", end, 0, 0
+    chunks, closing, closed = encode_chunks(ending)
+    joint, pieces, more = render_some(start, total, front, chunks + tail)
+    yield joint, pieces, size + more + closing, count + total - start + closed
 
 
-def encode_chunks(events: Iterable[Event]) -> Batch:
+def encode_chunks(events: Iterable[Event]) -> tuple[bytes, int, int]:
     """Return events as HTTP chunks, their size and their number; a ``JOINED`` event shares the next one's chunk."""
     chunks = held = b""
     size = count = 0
@@ -312,7 +315,7 @@ class TemplateStream(BatchedEvents):
             if token != _SILENCE:
                 yield due, b"".join((before, token, joint, end)), number, Mark.PLAIN
 
-    def _render(self, start: int, end: int, head: bytes, tail: bytes) -> tuple[bytes, int]:
+    def _render(self, start: int, end: int, head: bytes, tail: bytes) -> Rendered:
         before, tokens = self.before, self.tokens
         if self.padded:
             joint = cut_padding(self.after[0])

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import count
@@ -310,7 +310,8 @@ class Connection(BaseProtocol):
         self._awaited = b""  # a remembered head whose body has not arrived yet
         self._is_between = True  # the parser has seen the end of a request, and nothing of the next
         self._is_reading_paused = False
-        self._unsent = b""
+        self._joint = b""
+        self._unsent: Sequence[bytes] = ()  # pieces that ``_joint`` joins
         self._current: IncomingRequest | None = None
         self._has_started = False  # the current request is being answered
         self._task: asyncio.Task[bool] | None = None
@@ -372,7 +373,7 @@ class Connection(BaseProtocol):
     def connection_lost(self, exc: BaseException | None) -> None:
         self.transport = None
         self._is_ending = True
-        self._unsent = b""
+        self._unsent = ()
         self._stop_lingering()
         self._wake_drained()
         if self._task is None:
@@ -598,7 +599,7 @@ class Connection(BaseProtocol):
     def write(self, data: bytes) -> None:
         """Write now, after the responses that wait to be written together with others."""
         if self._unsent:
-            data, self._unsent = self._unsent + data, b""
+            data = self._take_unsent() + data
         if self.transport is not None:
             self.transport.write(data)
 
@@ -607,16 +608,30 @@ class Connection(BaseProtocol):
         if len(data) > _MAX_COALESCED_BYTES:
             self.write(data)
         elif self._unsent:
-            self._unsent += data
+            self._joint, self._unsent = b"", (self._take_unsent(), data)
         else:
-            self._unsent = data
+            self.write_joined(b"", (data,))
+
+    def write_joined(self, joint: bytes, pieces: Sequence[bytes]) -> None:
+        """Write ``joint.join(pieces)``, a whole response, together with those of other connections.
+
+        It is joined only then: what is joined and sent at once is still in the processor's cache, and fills less of it.
+        """
+        if self._unsent:
+            self.write(joint.join(pieces))
+        else:
+            self._joint, self._unsent = joint, pieces
             self._server.coalescer.add(self)
+
+    def _take_unsent(self) -> bytes:
+        pieces, self._unsent = self._unsent, ()
+        return self._joint.join(pieces)
 
     def flush(self) -> None:
         """Write what waits to be written together with others."""
-        data, self._unsent = self._unsent, b""
-        if data and self.transport is not None and not self.transport.is_closing():
-            self.transport.write(data)
+        pieces, self._unsent = self._unsent, ()
+        if pieces and self.transport is not None and not self.transport.is_closing():
+            self.transport.write(self._joint.join(pieces))
 
     @property
     def unsent(self) -> int:

@@ -101,8 +101,8 @@ def frame_events(events: Iterable[Event], *, chunked: bool) -> Frames:
 
 def frame_batches(batches: Iterable[Batch]) -> Frames:
     """Yield the batches of a stream without delays as frames."""
-    for data, size, count in batches:
-        yield ((0.0, data, size, count, None),)
+    for joint, pieces, size, count in batches:
+        yield ((0.0, joint.join(pieces), size, count, None),)
 
 
 def frame_writes(writes: Iterable[tuple[float, bytes, int]], *, chunked: bool) -> Frames:

@@ -226,11 +226,11 @@ class ResponseWriter:
         if not connection.is_open:
             return
         elapsed = self._clock.now() - started
-        data, sent.size, sent.events = batch
+        joint, pieces, sent.size, sent.events = batch
         sent.first, sent.reached = started + elapsed, 0.0
         sent.dues, sent.lateness = (0.0,), (max(0.0, elapsed),)
         self._complete()
-        connection.write_last(data)
+        connection.write_joined(joint, pieces)
         sent.whole = connection.unsent <= MAX_UNSENT or await self._drain()
 
     def _complete(self) -> None:

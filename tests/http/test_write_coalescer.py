@@ -79,6 +79,26 @@ async def test_a_long_answer_is_written_at_once_behind_those_before_it() -> None
     assert log == [("line", b"1" + b"2" * 100_000)]
 
 
+async def test_pieces_are_joined_when_written() -> None:
+    log: Log = []
+    (first, _), (second, line) = open_lines(log, "first", "second")
+    long = [b"1" * 100_000, b"2"]
+    first.write_joined(b",", long)
+    second.write_joined(b",", [b"a", b"b"])
+    assert not log
+    await asyncio.sleep(0)
+    assert log == [("first", b",".join(long)), ("second", b"a,b")]
+    first.write_last(b"3")
+    first.write_joined(b",", [b"4", b"5"])
+    assert log[2:] == [("first", b"34,5")]
+    first.write_joined(b",", [b"6", b"7"])
+    first.write_last(b"8")
+    second.write_joined(b",", [b"c", b"d"])
+    line.closing = True
+    await asyncio.sleep(0)
+    assert log[3:] == [("first", b"6,78")]
+
+
 async def test_closing_connection_does_not_affect_others() -> None:
     log: Log = []
     (gone, line), (there, _) = open_lines(log, "gone", "there")

@@ -407,7 +407,7 @@ async def test_nothing_was_sent_to_a_client_that_left_before() -> None:
 
 async def test_stream_stopped_between_batches_ends_once() -> None:
     clock, line, sent = FrozenClock(), Line(), SendProgress()
-    frames = frame_batches([(b"head 1", 1, 1), (b"2 end", 1, 1)])
+    frames = frame_batches([(b" ", [b"head", b"1"], 1, 1), (b"", [b"2end"], 1, 1)])
     schedule = ScheduleWriter(line, clock, clock.now(), frames, sent, lambda: None, separate=True)
     running = asyncio.ensure_future(schedule.run())
     await asyncio.sleep(0)

@@ -14,7 +14,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.encoding.template_stream import join_batches, render_chunks
+from emulator.encoding.template_stream import Rendered, join_batches, render_chunks
 from emulator.protocols.choice_events import TextRun, ToolCallStarted, first_due, has_only, iterate_choice, last_due
 from emulator.vendors.openvino.chat.shapes import draw_id, finish_reason, render_usage
 from emulator.vendors.openvino.decoder import quote, quote_long
@@ -143,7 +143,7 @@ class TextStream(BatchedEvents):
         before, after = template.wrap(template.around)
         ending = self._close(template.around, rest)
 
-        def render_some(start: int, end: int, front: bytes, back: bytes) -> tuple[bytes, int]:
+        def render_some(start: int, end: int, front: bytes, back: bytes) -> Rendered:
             return render_chunks(before, texts, start, end, after, front, back)
 
         return join_batches(self._open(), render_some, len(texts), ending, head, tail)

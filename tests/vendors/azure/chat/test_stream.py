@@ -220,6 +220,6 @@ def test_padded_batches_are_the_events() -> None:
     assert isinstance(events, TemplateStream)
     batches = events.batches()
     assert batches is not None
-    chunked = b"".join(data for data, _, _ in batches)
+    chunked = b"".join(joint.join(pieces) for joint, pieces, _, _ in batches)
     sizes = [b"%x\r\n%b\r\n" % (len(data), data) for _, data, _, _ in events]
     assert chunked == b"".join(sizes)
