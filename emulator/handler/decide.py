@@ -138,7 +138,7 @@ class ResponseDecider:
         emulator, parsed = self._emulator, context.parsed
         assert parsed is not None
         if emulator.rules or context.overrides:
-            match = await self._match(context, parsed)
+            match = await self._match(context)
         else:
             context.match = match = UNMATCHED
         if match.outcome.error is not None and not context.request.has_key:  # refused before the quotas are charged
@@ -146,7 +146,7 @@ class ResponseDecider:
         while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _has_capacity_error(match):
             parsed = parsed.fallback()
             context.set_parsed(parsed)
-            match = await self._match(context, parsed)
+            match = await self._match(context)
         return parsed, match
 
     async def _seek(self, context: RequestContext, match: Match) -> Response | FaultableResponse | None:
@@ -236,16 +236,14 @@ class ResponseDecider:
             plan, context.admission = await emulator.admit(*given)
         return plan.abandon() if call.is_stopped else plan
 
-    async def _match(self, context: RequestContext, parsed: Parsed) -> Match:
-        emulator, request = self._emulator, context.request
+    async def _match(self, context: RequestContext) -> Match:
+        emulator = self._emulator
         match = UNMATCHED
         if emulator.rules:
-            match = await emulator.match(
-                self._vendor.name, request, parsed, context.fingerprint, context.attempt, context.started
-            )
+            match = await emulator.match(read_context_attributes(emulator, self._vendor.name, context))
         if context.overrides and self._header_faults:
-            match = _apply_overrides(match, request.headers, emulator.bounds.faults)
-            context.hint = _explain_overrides(request.headers)
+            match = _apply_overrides(match, context.request.headers, emulator.bounds.faults)
+            context.hint = _explain_overrides(context.request.headers)
         context.match = match
         return match
 

@@ -17,7 +17,7 @@ from emulator.core.quota import Balance
 from emulator.core.storage import LocalState
 from emulator.core.vendor import InferenceCall, Parsed
 from emulator.handler.context import RequestContext
-from emulator.handler.planning import Emulator, read_attributes
+from emulator.handler.planning import Emulator
 from emulator.http.response_head import identify_response
 from emulator.journal.entry import JournalEntry, RecordedResponse
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
@@ -25,7 +25,6 @@ from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 if TYPE_CHECKING:
     from emulator.handler.parse import RequestParser
 
-_NO_ANSWER = Response(204)
 MAX_TOKENS_AGAIN = 1024
 """Completion tokens of a response that is made again when its record is read: 0.5 ms."""
 
@@ -57,13 +56,13 @@ class Explainer:
         state = self._emulator.state
         if isinstance(state, LocalState):
             request.documents = state.fetch_now(request.session, self._vendor)  # the current documents
-        parsed: Parsed = _NO_ANSWER
+        parsed: Parsed | None = None
         if entry.deployment is not None and not payload.request_cut:  # parsing a management route may have effects
             with suppress(EmulatedError):
                 parsed = self._reader.parse_again(request)
+        call = parsed if isinstance(parsed, InferenceCall) else None
         given = evidence.fingerprint, evidence.attempt, entry.time, self._emulator.started
-        attributes = read_attributes(self._vendor, request, parsed, *given)
-        return replace(attributes, body_bytes=entry.bytes_in)  # before redaction
+        return RequestAttributes(self._vendor, request, call, entry.bytes_in, *given)
 
     def respond_again(
         self, request: Request, match: Match, started: float, quota: Sequence[Balance]
@@ -122,5 +121,6 @@ def explain_rules(emulator: Emulator, vendor: str, context: RequestContext) -> t
 
 def read_context_attributes(emulator: Emulator, vendor: str, context: RequestContext) -> RequestAttributes:
     """Return the attributes of a request that rules match on."""
-    given = context.fingerprint, context.attempt, context.started, emulator.started
-    return read_attributes(vendor, context.request, context.parsed or _NO_ANSWER, *given)
+    request = context.request
+    given = context.fingerprint, request.attempt, context.started, emulator.started
+    return RequestAttributes(vendor, request, context.call, len(request.body), *given)

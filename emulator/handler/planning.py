@@ -17,7 +17,7 @@ from emulator.core.quota import Balance
 from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.rng import derive_key, prepare_key
 from emulator.core.storage import ATTEMPTS, LocalState, State
-from emulator.core.vendor import InferenceCall, Parsed
+from emulator.core.vendor import InferenceCall
 from emulator.faults import find_breakage
 from emulator.generation.generate import Content, ContentCache, generate
 from emulator.generation.segments import GENERATED, FixedReply
@@ -109,11 +109,8 @@ class Emulator:
         finally:  # a request refused because the store is unreachable has a key, too
             request.key = self.derive_answer_key(fingerprint, request.attempt)
 
-    def match(
-        self, vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float
-    ) -> Awaitable[Match]:
-        """Return the rule that matches a request admitted at ``now``, with its outcome."""
-        attributes = read_attributes(vendor, request, parsed, fingerprint, attempt, now, self.started)
+    def match(self, attributes: RequestAttributes) -> Awaitable[Match]:
+        """Return the rule that matches a request, with its outcome; count the request for rules with counters."""
         return self._matcher.match(attributes, self.state.count if self._local is None else self._local.count_now)
 
     def forget(self, session: str) -> None:
@@ -264,33 +261,6 @@ class Emulator:
             param = "tools" if is_text else "response_format"
             text = f"No JSON satisfies the schema: {error}"
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param) from None
-
-
-def read_attributes(
-    vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float, started: float
-) -> RequestAttributes:
-    """Return the attributes of a request that rules match on; ``call`` attributes are empty for other routes."""
-    call = parsed if isinstance(parsed, InferenceCall) else None
-    return RequestAttributes(
-        vendor=vendor,
-        endpoint=request.path,
-        deployment=call.deployment.name if call else "",
-        task=call.deployment.task if call else "",
-        principal=request.principal,
-        session=request.session,
-        stream=call is not None and call.stream,
-        request=call.request if call else None,
-        prompt_tokens=sum(call.prompt_tokens) if call else 0,
-        body_bytes=len(request.body),
-        headers=request.headers,
-        query=request.query,
-        body=request.json,
-        fingerprint=fingerprint,
-        attempt=attempt,
-        since_start=now - started,
-        now=now,
-        served=call.served if call else "",
-    )
 
 
 def fix_reply(reply: ReplyOutcome) -> FixedReply:

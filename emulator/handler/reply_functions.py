@@ -51,7 +51,7 @@ class ReplyFunctions:
             found = await asyncio.to_thread(function, _describe(attributes))
             return _read_reply(found)
         except Exception as error:
-            self.errors.append((attributes.session, error))
+            self.errors.append((attributes.request.session, error))
             log.error("a reply's function failed: %r", error)
             text = "it returned no reply" if isinstance(error, NoReplyError) else repr(error)
             raise EmulatedError(ErrorKind.INTERNAL, f"The function of a reply failed: {text}") from None
@@ -84,16 +84,17 @@ def _read_reply(found: object) -> ReplyOutcome:
 def _describe(attributes: RequestAttributes) -> ReplyCall:
     body: JSON = None
     with suppress(ValueError):
-        body = attributes.body()
-    request = attributes.request
+        body = attributes.request.json()
+    call = attributes.call
+    request = call and call.request
     prompt = request.prompt if isinstance(request, ChatRequest) else find_prompt(body)
     return ReplyCall(
         vendor=attributes.vendor,
         deployment=attributes.deployment,
-        session=attributes.session,
-        principal=attributes.principal,
+        session=attributes.request.session,
+        principal=attributes.request.principal,
         attempt=attributes.attempt + 1,
-        stream=attributes.stream,
+        stream=call is not None and call.stream,
         prompt=prompt,
         system=request.system if isinstance(request, ChatRequest) else None,
         messages=list_messages(body),

@@ -5,21 +5,26 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial, reduce
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from emulator.core.cache import lru
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
-from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, InferenceRequest
+from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest
 from emulator.core.text import parse_integer
 from emulator.scenario.conditions import Bounds, Comparison, Condition, When
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.regex import compile_regex
+
+if TYPE_CHECKING:
+    from emulator.core.http import Request
+    from emulator.core.vendor import InferenceCall
 
 Test = Callable[[JSON], bool]
 Equality = Callable[[str], Test]
@@ -169,45 +174,37 @@ _REDACTED = ("header.", "query.")  # fields that may be stored redacted
 _MAX_NAMES = 1024  # cached headers, query parameters and body paths
 
 
-def _no_body() -> JSON:
-    raise ValueError("no body")
-
-
-@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class RequestAttributes:
-    """Attributes of a request that rules can match; an absent text is empty.
+    """What rules can match of a request; :data:`MATCH_FIELDS` read it.
 
     Fields:
-        endpoint: path on the vendor's own port.
-        request: the inference request; ``None`` for catalogue and health routes, and for requests the vendor rejects.
-        prompt_tokens: number of prompt tokens of the whole request.
-        headers: values by lower-case name.
-        body: returns the parsed body; raises ``ValueError`` if it is not JSON.
+        call: ``None`` for catalogue and health routes, and for requests the vendor rejects.
+        body_bytes: bytes of the body as it was received; the journal redacts it.
         fingerprint: equal for equal requests, across sessions and attempts.
         attempt: number of equal requests of the session before this one.
-        since_start: scenario seconds since start or reset.
         now: Unix seconds at admission, by the scenario's clock.
-        served: name of the model that answers, if several are behind the deployment.
+        started: Unix seconds of start or reset.
     """
 
     vendor: str
-    endpoint: str = ""
-    deployment: str = ""
-    task: str = ""
-    principal: str = ""
-    session: str = ""
-    stream: bool = False
-    request: InferenceRequest | None = None
-    prompt_tokens: int = 0
-    body_bytes: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, str] = field(default_factory=dict)
-    body: Callable[[], JSON] = _no_body
-    fingerprint: bytes = b""
-    attempt: int = 0
-    since_start: float = 0.0
-    now: float = 0.0
-    served: str = ""
+    request: Request
+    call: InferenceCall | None
+    body_bytes: int
+    fingerprint: bytes
+    attempt: int
+    now: float
+    started: float
+
+    @property
+    def deployment(self) -> str:
+        """Return the name of the deployment; empty without a call."""
+        return "" if self.call is None else self.call.deployment.name
+
+    @property
+    def since_start(self) -> float:
+        """Return the scenario seconds since start or reset."""
+        return self.now - self.started
 
 
 class Absent(Enum):
@@ -246,7 +243,7 @@ class Matcher:
 
 
 def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
-    request = attributes.request
+    request = None if attributes.call is None else attributes.call.request
     if isinstance(request, ChatRequest):
         prompt = request.prompt
         return ABSENT if prompt is None else prompt
@@ -257,46 +254,53 @@ def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_system(attributes: RequestAttributes) -> JSON | Absent:
-    system = attributes.request.system if isinstance(attributes.request, ChatRequest) else None
+    request = None if attributes.call is None else attributes.call.request
+    system = request.system if isinstance(request, ChatRequest) else None
     return ABSENT if system is None else system
 
 
 def _extract_tool_result(attributes: RequestAttributes) -> JSON | Absent:
-    result = attributes.request.tool_result if isinstance(attributes.request, ChatRequest) else None
+    request = None if attributes.call is None else attributes.call.request
+    result = request.tool_result if isinstance(request, ChatRequest) else None
     return ABSENT if result is None else result
 
 
 def _extract_tools(attributes: RequestAttributes) -> JSON | Absent:
-    tools = attributes.request.tools if isinstance(attributes.request, ChatRequest) else ()
+    request = None if attributes.call is None else attributes.call.request
+    tools = request.tools if isinstance(request, ChatRequest) else ()
     return tuple([tool.name for tool in tools]) if tools else ABSENT
 
 
 def _extract_messages(attributes: RequestAttributes) -> JSON | Absent:
-    return len(attributes.request.messages) if isinstance(attributes.request, ChatRequest) else ABSENT
+    request = None if attributes.call is None else attributes.call.request
+    return len(request.messages) if isinstance(request, ChatRequest) else ABSENT
 
 
 def _extract_last_role(attributes: RequestAttributes) -> JSON | Absent:
-    messages = attributes.request.messages if isinstance(attributes.request, ChatRequest) else ()
+    request = None if attributes.call is None else attributes.call.request
+    messages = request.messages if isinstance(request, ChatRequest) else ()
     return messages[-1].role if messages else ABSENT
 
 
 def _extract_turn(attributes: RequestAttributes) -> JSON | Absent:
-    return attributes.request.turn if isinstance(attributes.request, ChatRequest) else ABSENT
+    request = None if attributes.call is None else attributes.call.request
+    return request.turn if isinstance(request, ChatRequest) else ABSENT
 
 
 def _extract_tool_called(attributes: RequestAttributes) -> JSON | Absent:
-    messages = attributes.request.messages if isinstance(attributes.request, ChatRequest) else ()
+    request = None if attributes.call is None else attributes.call.request
+    messages = request.messages if isinstance(request, ChatRequest) else ()
     return tuple([call.name for message in messages for call in message.tool_calls]) or ABSENT
 
 
 def _extract_max_tokens(attributes: RequestAttributes) -> JSON | Absent:
-    request = attributes.request
+    request = None if attributes.call is None else attributes.call.request
     most = request.sampling.max_tokens if isinstance(request, ChatRequest | CompletionRequest) else None
     return ABSENT if most is None else most
 
 
 def _extract_multimodal(attributes: RequestAttributes) -> JSON | Absent:
-    match attributes.request:
+    match None if attributes.call is None else attributes.call.request:
         case None:
             return ABSENT
         case ChatRequest(messages=messages):
@@ -308,7 +312,7 @@ def _extract_multimodal(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_structured(attributes: RequestAttributes) -> JSON | Absent:
-    match attributes.request:
+    match None if attributes.call is None else attributes.call.request:
         case None:
             return ABSENT
         case ChatRequest(format=form):
@@ -319,23 +323,31 @@ def _extract_structured(attributes: RequestAttributes) -> JSON | Absent:
             return False
 
 
+def _extract_task(attributes: RequestAttributes) -> JSON | Absent:
+    return ABSENT if attributes.call is None else attributes.call.deployment.task
+
+
+def _extract_served(attributes: RequestAttributes) -> JSON | Absent:
+    return (attributes.call and attributes.call.served) or ABSENT
+
+
 def _extract_stream(attributes: RequestAttributes) -> JSON | Absent:
-    return attributes.stream if attributes.stream or attributes.request is not None else ABSENT
+    return ABSENT if attributes.call is None else attributes.call.stream
 
 
 def _extract_prompt_tokens(attributes: RequestAttributes) -> JSON | Absent:
-    return ABSENT if attributes.request is None else attributes.prompt_tokens
+    return ABSENT if attributes.call is None else sum(attributes.call.prompt_tokens)
 
 
 @lru(_MAX_NAMES)
 def _extract_header(name: str) -> Extract:
     lower = name.lower()
-    return lambda attributes: attributes.headers.get(lower, ABSENT)
+    return lambda attributes: attributes.request.headers.get(lower, ABSENT)
 
 
 @lru(_MAX_NAMES)
 def _extract_query(name: str) -> Extract:
-    return lambda attributes: attributes.query.get(name, ABSENT)
+    return lambda attributes: attributes.request.query.get(name, ABSENT)
 
 
 def split_path(written: str) -> KeyPath:
@@ -349,31 +361,34 @@ def _extract_body(written: str) -> Extract:
     path = split_path(written)
 
     def extract(attributes: RequestAttributes) -> JSON | Absent:
-        value: JSON | Absent
         try:
-            value = attributes.body()
+            return find_value(path, attributes.request.json())
         except ValueError:
             return ABSENT
-        for step in path:
-            if isinstance(value, dict):
-                value = value.get(step, ABSENT)
-            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
-                return ABSENT
-        return value
 
     return extract
+
+
+def find_value(path: KeyPath, value: JSON | Absent) -> JSON | Absent:
+    """Return the value at a path of a body."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step, ABSENT)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return ABSENT
+    return value
 
 
 MATCH_FIELDS: Mapping[str, Extract] = {  # in the order of evaluation, cheapest first
     "vendor": lambda attributes: attributes.vendor or ABSENT,
     "deployment": lambda attributes: attributes.deployment or ABSENT,
-    "task": lambda attributes: attributes.task or ABSENT,
-    "served": lambda attributes: attributes.served or ABSENT,
-    "endpoint": lambda attributes: attributes.endpoint or ABSENT,
-    "principal": lambda attributes: attributes.principal or ABSENT,
-    "session": lambda attributes: attributes.session or ABSENT,
+    "task": _extract_task,
+    "served": _extract_served,
+    "endpoint": lambda attributes: attributes.request.path or ABSENT,
+    "principal": lambda attributes: attributes.request.principal or ABSENT,
+    "session": lambda attributes: attributes.request.session or ABSENT,
     "stream": _extract_stream,
     "body_bytes": lambda attributes: attributes.body_bytes,
     "prompt_tokens": _extract_prompt_tokens,
@@ -448,6 +463,43 @@ def _hold_any(parts: tuple[tuple[Matcher, ...], ...], attributes: RequestAttribu
         if find_failed(part, attributes) is None:
             return True
     return False
+
+
+class Necessary(NamedTuple):
+    """Comparison of a value with an operand that holds if a matcher does; most take no call of a Python function.
+
+    Fields:
+        folds: the value is a text to be casefolded first.
+    """
+
+    holds: Callable[..., object]
+    operand: object
+    folds: bool = False
+
+
+def list_necessary(check: Matcher) -> Sequence[Necessary]:
+    """Return comparisons of which one holds if a matcher does; empty if there are none without a search."""
+    wanted = check.wanted
+    if check.parts:
+        return ()
+    if check.name.startswith("body."):
+        return () if count_steps(wanted) else [Necessary(_apply, check.test)]
+    match wanted:
+        case Comparison(prefix=str(text)):
+            return [Necessary(str.startswith, text.casefold(), True)]
+        case Comparison(suffix=str(text)):
+            return [Necessary(str.endswith, text.casefold(), True)]
+        case Comparison(contains=str(text)):
+            return [Necessary(operator.contains, text.casefold(), True)]
+        case Comparison(regex=str(pattern), ignore_case=ignore_case):
+            return [Necessary(operator.contains, text, True) for text in compile_regex(pattern, ignore_case).needed]
+        case Bounds(above=float(above)):
+            return [Necessary(operator.gt, above)]
+    return [Necessary(_apply, check.test)]
+
+
+def _apply(value: JSON, test: Test) -> bool:
+    return test(value)
 
 
 def find_failed(checks: Iterable[Matcher], attributes: RequestAttributes) -> Matcher | None:

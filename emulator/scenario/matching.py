@@ -25,11 +25,11 @@ from emulator.scenario.matchers import (
     Extract,
     Matcher,
     RequestAttributes,
-    Test,
     compile_when,
     count_searches,
     find_failed,
     find_search_limit,
+    list_necessary,
 )
 from emulator.scenario.models import Rule, Scenario, Times
 from emulator.scenario.outcomes import NO_OUTCOME, PASS, Outcome, Share
@@ -145,7 +145,7 @@ class _Compiled:
     Fields:
         position: position of the rule in the scenario, from 0.
         filed: matchers that :class:`_Candidates` find the rule by: one holds if the rule does; empty if all are costly.
-        rest: the other matchers of fields that are not in the index.
+        rest: the matchers of fields that are not in the index.
         count_key: returns the key of the rule's counter; ``None`` if the rule needs no ordinal.
         times: keys of ``times`` with their tests, in order.
         draw: draws a number from 0 to 1, by fingerprint and attempt, for a probability.
@@ -173,60 +173,62 @@ class _Compiled:
 
 
 TimeTest = Callable[[int, RequestAttributes], bool]
-_Facet = tuple[Extract, dict[JSON, list[_Compiled]], list[tuple[Test, _Compiled]]]
+_Filed = tuple[Callable[..., object], object, _Compiled]
 
 
 class _Candidates:
     """Rules of one address, by the attribute that a matcher of theirs reads.
 
     An attribute is read once, an absent one rules out all its rules, and one lookup finds those that want its exact
-    text. Rules with costly matchers only are asked in order, so the first match spares the others.
+    text. A comparison in C rules out most others: calls of Python functions cost more than all the rest. Rules with
+    costly matchers only are asked in order, so the first match spares the others.
     """
 
     def __init__(self, rules: tuple[_Compiled, ...]) -> None:
         self._always: list[_Compiled] = []
-        facets: dict[Extract, _Facet] = {}
+        facets: dict[tuple[Extract, bool], tuple[dict[JSON, list[_Compiled]], list[_Filed]]] = {}
         for compiled in rules:
             if not compiled.filed:
                 self._always.append(compiled)
                 if not (compiled.rest or compiled.times):
                     break  # it takes every call
             for check in compiled.filed:
-                _, exact, tests = facets.setdefault(check.extract, (check.extract, {}, []))
                 names = _list_exact(check)
-                if not names:
-                    tests.append((check.test, compiled))
                 for name in names:
-                    exact.setdefault(name, []).append(compiled)
-        self._facets = tuple(facets.values())
+                    facets.setdefault((check.extract, False), ({}, []))[0].setdefault(name, []).append(compiled)
+                for holds, operand, folds in () if names else list_necessary(check):
+                    facets.setdefault((check.extract, folds), ({}, []))[1].append((holds, operand, compiled))
+        self._facets = [(extract, folds, exact, filed) for (extract, folds), (exact, filed) in facets.items()]
 
-    def find_holding(self, attributes: RequestAttributes) -> Iterator[_Compiled]:
-        """Yield the rules of which all fields match, in order."""
-        read: dict[Extract, JSON | Absent] = {}
-        for compiled in self._find(attributes, read):
-            for check in compiled.rest:
-                extract = check.extract
-                if extract not in read:
-                    read[extract] = extract(attributes)
-                if not check.holds(read[extract]):
-                    break
-            else:
-                yield compiled
-
-    def _find(self, attributes: RequestAttributes, read: dict[Extract, JSON | Absent]) -> Sequence[_Compiled]:
-        """Return the rules of which a matcher that they are filed by holds, in order."""
+    def find(self, attributes: RequestAttributes) -> Sequence[_Compiled]:
+        """Return the rules that may match, in order."""
         found: list[_Compiled] = []
-        for extract, exact, tests in self._facets:
-            value = read[extract] = extract(attributes)
+        for extract, folds, exact, filed in self._facets:
+            value = extract(attributes)
             if value is ABSENT:
                 continue
             for one in value if isinstance(value, tuple) else (value,):
                 if exact:
                     found += exact.get(one, ())
-                for test, compiled in tests:
-                    if test(one):
+                compared = one.casefold() if folds and isinstance(one, str) else one
+                for holds, operand, compiled in filed:
+                    if holds(compared, operand):
                         found.append(compiled)
         return sorted({*self._always, *found}, key=_position) if found else self._always
+
+
+def _find_holding(rules: Iterable[_Compiled], attributes: RequestAttributes) -> Iterator[_Compiled]:
+    """Yield the rules of which all fields match, in order; each attribute is read once."""
+    read: dict[Extract, JSON | Absent] = {}
+    for compiled in rules:
+        for check in compiled.rest:
+            extract = check.extract
+            if extract not in read:
+                read[extract] = extract(attributes)
+            if not check.holds(read[extract]):
+                break
+        else:
+            yield compiled
 
 
 class RuleMatcher:
@@ -262,14 +264,19 @@ class RuleMatcher:
 
         The coroutine waits for a ``count`` that returns an awaitable, and for a thread if the request is long.
         """
-        counts: dict[str, int] = {}
-        holding: Iterable[_Compiled] = self._at_address(attributes).find_holding(attributes)
+        candidates = self._find_candidates(attributes)
+        holding: Iterable[_Compiled]
         if attributes.body_bytes > self._max_inline:
-            holding = await run_in_thread(list, holding)
+            holding = await run_in_thread(lambda: [*_find_holding(candidates.find(attributes), attributes)])
+        elif found := candidates.find(attributes):
+            holding = _find_holding(found, attributes)
+        else:
+            return UNMATCHED
+        counts: dict[str, int] = {}
         for compiled in holding:
             rule, ordinal = compiled.rule, 0
             if compiled.count_key is not None:
-                before = count(attributes.session, "rule", compiled.count_key(attributes))
+                before = count(attributes.request.session, "rule", compiled.count_key(attributes))
                 counts[rule.name] = ordinal = 1 + (before if isinstance(before, int) else await before)
             if compiled.find_failed_time(ordinal, attributes) is None:
                 return Match(rule, _resolve(rule, ordinal), counts)
@@ -303,14 +310,10 @@ class RuleMatcher:
         missing = int(key is not None)
         return RuleResult(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
-    def _at_address(self, attributes: RequestAttributes) -> _Candidates:
-        address = (
-            attributes.vendor,
-            attributes.deployment,
-            attributes.task,
-            attributes.stream,
-            attributes.request is None,
-        )
+    def _find_candidates(self, attributes: RequestAttributes) -> _Candidates:
+        """Return the rules that match the indexed fields."""
+        vendor, call = attributes.vendor, attributes.call
+        address = (vendor,) if call is None else (vendor, call.deployment.name, call.deployment.task, call.stream)
         found = self._by_address.get(address)
         if found is None:
             if len(self._by_address) >= _MAX_ADDRESSES:
@@ -333,15 +336,14 @@ def find_nearest(verdicts: Iterable[RuleResult]) -> RuleResult | None:
 def _compile(position: int, rule: Rule, key: bytes, *, by_hash: bool) -> _Compiled:
     checks = compile_when(rule.when)
     rest = [check for check in checks if check.name not in _ADDRESS]
-    filed = _choose_filed(rest)
     counts = rule.sequence is not None or (rule.times is not None and rule.times.counts)
     draw = partial(draw_uniform, key, rule.name) if rule.times and rule.times.probability is not None else None
     return _Compiled(
         position=position,
         rule=rule,
         checks=checks,
-        filed=filed,
-        rest=tuple(check for check in rest if check not in filed),
+        filed=_choose_filed(rest),
+        rest=tuple(rest),
         count_key=_compile_count_key(rule) if counts else None,
         times=tuple(_compile_times(rule, draw, key, by_hash=by_hash)),
         draw=draw,
@@ -354,16 +356,11 @@ def _position(compiled: _Compiled) -> int:
 
 def _choose_filed(checks: Iterable[Matcher]) -> tuple[Matcher, ...]:
     """Return cheap matchers of which one holds if all the checks do: a check, or one of each part of an ``any``."""
-    cheap = [check for check in checks if _is_cheap(check)]
+    cheap = [check for check in checks if list_necessary(check)]
     if cheap:
         return (next(filter(_list_exact, cheap), cheap[0]),)
     parts = [[*map(_choose_filed, check.parts)] for check in checks if check.name == "any"]
     return next((tuple(chain.from_iterable(filed)) for filed in parts if all(filed)), ())
-
-
-def _is_cheap(check: Matcher) -> bool:
-    """Return whether a matcher is a single field without a regular expression."""
-    return not (check.parts or count_searches([check]))
 
 
 def _list_exact(check: Matcher) -> Sequence[str]:
@@ -388,7 +385,7 @@ def _compile_count_key(rule: Rule) -> Callable[[RequestAttributes], bytes]:
             return lambda attributes: of_request(attributes.fingerprint)
         case "principal":
             of_principal = prepare_key(rule.name, "principal", ...)
-            return lambda attributes: of_principal(attributes.principal)
+            return lambda attributes: of_principal(attributes.request.principal)
         case "deployment":
             of_deployment = prepare_key(rule.name, "deployment", ..., ...)
             return lambda attributes: of_deployment(attributes.vendor, attributes.deployment)
@@ -417,7 +414,7 @@ class _ShareTest:
     def __call__(self, ordinal: int, attributes: RequestAttributes) -> bool:
         if self._by_hash:
             return draw_integer(self._key, self._of, attributes.fingerprint) == 0
-        counter = attributes.session, self._scope(attributes)
+        counter = attributes.request.session, self._scope(attributes)
         request = (*counter, attributes.fingerprint)
         position = self._seen.get(request)
         if position is None:

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.redaction.names import Place, is_secret_name
 from emulator.core.redaction.values import redact, redact_text
 from emulator.scenario.conditions import Comparison, Condition
-from emulator.scenario.matchers import ABSENT, KEYED_MATCH_FIELDS, Absent, RequestAttributes, split_path
+from emulator.scenario.matchers import ABSENT, Absent, RequestAttributes, find_value, split_path
 
 _PLACES: dict[str, Place] = {"header": "header", "query": "field"}
 _TEXTS = ("contains", "prefix", "suffix", "regex")
@@ -35,11 +34,9 @@ def redact_found(name: str, value: JSON | Absent, attributes: RequestAttributes)
         return tuple([change(text) if isinstance(text, str) else text for text in value])
     if value is ABSENT or kind != "body":
         return change(value) if isinstance(value, str) else value
-    text = dump_text(attributes.body())
+    text = dump_text(attributes.request.json())
     shown = redact_text(text)
-    return (
-        value if shown == text else KEYED_MATCH_FIELDS[kind](rest)(replace(attributes, body=partial(parse_json, shown)))
-    )
+    return value if shown == text else find_value(split_path(rest), parse_json(shown))
 
 
 def redact_wanted(name: str, wanted: Condition | JSON) -> Condition | JSON:

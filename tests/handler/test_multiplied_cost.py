@@ -2,15 +2,14 @@
 
 import json
 import logging
-from dataclasses import replace
 
 import pytest
 
 from emulator.core.cost_limits import CallBounds
-from emulator.scenario.matching import RequestAttributes
 from emulator.scenario.placeholders import is_heavy
 from tests.conftest import Start
 from tests.handler.toy import TOY
+from tests.scenario.calls import build, vary
 
 KEY = {"x-key": "k"}
 REFUSED = 400  # the toy's status of every refusal; vendors send 500
@@ -50,7 +49,7 @@ async def test_oversized_filled_template_is_refused(
     ],
 )
 def test_large_template_is_heavy(text: str, size: int, heavy: bool) -> None:
-    facts = replace(RequestAttributes(vendor="toy"), body_bytes=size)
+    facts = vary(build("toy"), body_bytes=size)
     assert is_heavy(text, facts) is heavy
 
 

@@ -1,7 +1,6 @@
 """Placeholders of named groups, facets about the course of a conversation, and shares."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -13,10 +12,10 @@ from emulator.scenario.load import load_text
 from emulator.scenario.matching import RequestAttributes, RuleMatcher, compile_rules
 from emulator.scenario.placeholders import fill
 from emulator.storage.memory import MemoryState
-from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, rules
+from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, rules, vary
 from tests.scenario.texts import rows_of
 
-ASKED = replace(
+ASKED = vary(
     CHAT,
     request=ChatRequest(messages=(Message(role="user", text="What's the weather in Köln, on 2026-11-23?"),)),
     headers={"x-team": "search-7", "authorization": "Bearer dapi-secret"},
@@ -92,7 +91,7 @@ USER, TOOL, SYSTEM = Message(role="user", text="Hi"), Message(role="tool", text=
 
 
 def chat(*messages: Message) -> RequestAttributes:
-    return replace(CHAT, request=ChatRequest(messages=messages))
+    return vary(CHAT, request=ChatRequest(messages=messages))
 
 
 @pytest.mark.covers("language/facets", "turn", case="a system message is no turn")
@@ -123,7 +122,7 @@ async def take(matcher: RuleMatcher, calls: Sequence[RequestAttributes]) -> str:
 
 
 def asks(*names: int, session: str = "") -> list[RequestAttributes]:
-    return [replace(CHAT, fingerprint=b"%d" % name, session=session, principal=f"p{name % 2}") for name in names]
+    return [vary(CHAT, fingerprint=b"%d" % name, session=session, principal=f"p{name % 2}") for name in names]
 
 
 SHARE = "- {{name: r, times: {{share: {{of: 10{}}}{}}}, pass: true}}"

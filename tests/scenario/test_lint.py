@@ -7,14 +7,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from emulator.core.quota import Charge, Quota
-from emulator.core.requests import Deployment
+from emulator.core.requests import ChatRequest, Deployment
 from emulator.scenario.conditions import When
 from emulator.scenario.lint import lint
 from emulator.scenario.load import load_scenario, load_text
-from emulator.scenario.matchers import RequestAttributes, compile_when
+from emulator.scenario.matchers import compile_when
 from emulator.scenario.models import Limit
 from emulator.scenario.shadowing import covers, fold, is_stricter
 from emulator.storage.memory import MemoryState
+from tests.scenario.calls import build
 from tests.scenario.texts import write
 
 VENDORS = ("databricks", "azure")
@@ -270,7 +271,7 @@ NAMES = st.lists(st.text("ab*", min_size=1, max_size=4), min_size=1, max_size=2)
 @given(NAMES, NAMES, st.text("ab", max_size=5))
 def test_covers_holds_for_every_call(general: list[str], special: list[str], name: str) -> None:
     wide, narrow = (When.model_validate({"deployment": names}) for names in (general, special))
-    facts = RequestAttributes(vendor="v", deployment=name)
+    facts = build("v", ChatRequest(messages=()), deployment=name)
     (holds_wide,), (holds_narrow,) = (
         [check.holds(check.extract(facts)) for check in compile_when(when)] for when in (wide, narrow)
     )

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.core.http import Request
 from emulator.core.json import JSON, as_object, dump_text
+from emulator.core.requests import ChatRequest, Message
 from emulator.core.rng import derive_key, draw_uniform
 from emulator.scenario.matchers import compile_when
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, find_nearest
 from emulator.storage.memory import MemoryState
-from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PLAIN, TOKENS, rules
+from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PLAIN, TOKENS, rules, vary
 
 
 async def play(matcher: RuleMatcher, calls: Sequence[RequestAttributes]) -> list[Match]:
@@ -28,16 +30,16 @@ async def taken(rule: str, calls: Sequence[RequestAttributes]) -> str:
 
 
 def at(*seconds: float) -> list[RequestAttributes]:
-    return [replace(CHAT, since_start=second) for second in seconds]
+    return [vary(CHAT, since_start=second) for second in seconds]
 
 
 def day(*seconds: float) -> list[RequestAttributes]:
-    return [replace(CHAT, now=second) for second in seconds]
+    return [vary(CHAT, now=second) for second in seconds]
 
 
-A = replace(CHAT, fingerprint=b"a", principal="search", deployment="llama-70b")
-B = replace(CHAT, fingerprint=b"b", principal="batch", deployment="llama-70b")
-C = replace(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
+A = vary(CHAT, fingerprint=b"a", principal="search", deployment="llama-70b")
+B = vary(CHAT, fingerprint=b"b", principal="batch", deployment="llama-70b")
+C = vary(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
 
 
 @pytest.mark.covers("language/times", "first", case="first")
@@ -84,11 +86,11 @@ C = replace(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
         pytest.param("first: 1, per: principal", [A, B, C, B], "xx..", id="per principal"),
         pytest.param("first: 1, per: deployment", [A, B, C, C], "x.x.", id="per deployment"),
         pytest.param(
-            "first: 1, per: deployment", [A, replace(A, vendor="azure")], "xx", id="deployments of two vendors are two"
+            "first: 1, per: deployment", [A, vary(A, vendor="azure")], "xx", id="deployments of two vendors are two"
         ),
-        pytest.param("first: 1", [A, replace(A, session="s2"), A], "xx.", id="sessions always count apart"),
+        pytest.param("first: 1", [A, vary(A, session="s2"), A], "xx.", id="sessions always count apart"),
         pytest.param(
-            "first: 1, per: request", [A, replace(A, session="s2"), A], "xx.", id="sessions count apart per request too"
+            "first: 1, per: request", [A, vary(A, session="s2"), A], "xx.", id="sessions count apart per request too"
         ),
     ],
 )
@@ -154,7 +156,7 @@ def describe(match: Match) -> str:
         pytest.param("per: request", [A, B, A, B], ["overloaded", "overloaded", "hi", "hi"], id="per beside it"),
         pytest.param("times: {per: principal}", [A, B, C], ["overloaded", "overloaded", "hi"], id="per inside times"),
         pytest.param("times: {after: 1}", [CHAT] * 3, ["nothing", "hi", "pass"], id="counts what times leaves out"),
-        pytest.param("", [A, replace(A, session="s2"), A], ["overloaded", "overloaded", "hi"], id="sessions apart"),
+        pytest.param("", [A, vary(A, session="s2"), A], ["overloaded", "overloaded", "hi"], id="sessions apart"),
     ],
 )
 async def test_sequence(rule: str, calls: Sequence[RequestAttributes], expected: list[str]) -> None:
@@ -166,7 +168,7 @@ async def test_sequence(rule: str, calls: Sequence[RequestAttributes], expected:
 
 
 def attempts(count: int) -> list[RequestAttributes]:
-    return [replace(CHAT, attempt=index) for index in range(count)]
+    return [vary(CHAT, attempt=index) for index in range(count)]
 
 
 @pytest.mark.covers("language/times", "probability")
@@ -176,7 +178,7 @@ async def test_probability_matches_frequency() -> None:
 
 
 async def test_draw_depends_on_request_and_not_on_order() -> None:
-    calls = [replace(call, fingerprint=identity) for call in attempts(50) for identity in (b"a", b"b")]
+    calls = [vary(call, fingerprint=identity) for call in attempts(50) for identity in (b"a", b"b")]
     forwards = await taken("times: {probability: 0.5}", calls)
     assert await taken("times: {probability: 0.5}", calls[::-1]) == forwards[::-1]
     assert forwards[::2] != forwards[1::2]
@@ -220,7 +222,7 @@ EXPLAINED = """
 
 async def test_explanation_gives_reason_for_each_failed_rule() -> None:
     matcher = rules(EXPLAINED)
-    call = replace(CHAT, headers={**CHAT.headers, "authorization": "Bearer dapi-secret-1"})
+    call = vary(CHAT, headers={**CHAT.request.headers, "authorization": "Bearer dapi-secret-1"})
     match = await matcher.match(call, MemoryState().count_now)
     verdicts = matcher.explain(call, match)
     draw = verdicts[13].draw
@@ -310,7 +312,7 @@ def test_nearest_rule_without_rules_is_missing() -> None:
 
 async def test_address_cache_is_bounded() -> None:
     matcher = rules("- {name: r, when: {deployment: d5}, pass: true}")
-    calls = [replace(CHAT, deployment=f"d{index}") for index in range(3000)]
+    calls = [vary(CHAT, deployment=f"d{index}") for index in range(3000)]
     assert [index for index, match in enumerate(await play(matcher, calls)) if match.rule] == [5]
     assert len(matcher._by_address) <= 1024
     assert len(set(matcher._by_address.values())) == 1
@@ -328,13 +330,16 @@ CONDITIONS: list[JSON] = [
     *({"tools": name} for name in ("get_weather", ["get_time", "get_weather"], "get_*")),
     *({"prompt": text} for text in ("first", "a time", {"contains": "weather"}, {"suffix": "e"}, {"regex": "[a-f]ir"})),
     *({"prompt": {"not": text}} for text in ("first", {"prefix": "How"})),
+    *({"prompt": {name: text}} for name, text in (("prefix", "How"), ("suffix", "\u00df"), ("contains", "\u00df"))),
+    *({"prompt": {"regex": text}} for text in ("(?i)WEATHER|karl", "weather|Karl", r"\b[A-Z]ow\W")),
+    {"prompt": {"contains": "STRASSE", "ignore_case": True}},
     {"system": "You are terse."},
     {"system": {"contains": "YOU", "ignore_case": True}},
     *({"header.x-team": text} for text in ("search", "ads", {"prefix": "s"})),
     *({"query.api-version": text} for text in ("2024-05-01", {"contains": "2023"})),
     *({"body.temperature": value} for value in (1, 2)),
     *({"body.messages[1].content[0].type": value} for value in ("text", "image")),
-    *({"messages": bounds} for bounds in ({"above": 1}, 5)),
+    *({"messages": bounds} for bounds in ({"above": 1}, 5, {"above": 1, "below": 5})),
     *({"messages.last.role": role} for role in ("user", ["assistant", "tool"])),
     *({"multimodal": flag} for flag in (True, False)),
     {"any": [{"vendor": "azure"}, {"prompt": {"contains": "weather"}, "principal": "search"}]},
@@ -350,8 +355,9 @@ TIMES: list[JSON] = [
     {"probability": 0.5},
 ]
 CALLS = [
-    *(replace(call, fingerprint=call.vendor.encode()) for call in (CHAT, PLAIN, COMPLETION, GRAMMAR, EMBEDDING)),
-    *(TOKENS, MODELS, B, C, replace(A, since_start=12.0, attempt=1), replace(A, stream=False, headers={})),
+    *(vary(call, fingerprint=call.vendor.encode()) for call in (CHAT, PLAIN, COMPLETION, GRAMMAR, EMBEDDING)),
+    *(TOKENS, MODELS, B, C, vary(A, since_start=12.0, attempt=1), vary(A, stream=False, headers={})),
+    vary(A, request=ChatRequest(messages=(Message(role="user", text="In which Stra\u00dfe, \u212aarl? Ru\u00df"),))),
 ]
 
 
@@ -382,10 +388,10 @@ def ask_every_rule(matcher: RuleMatcher, call: RequestAttributes, state: MemoryS
         if rule.sequence is not None or (times is not None and times.counts):
             key = {
                 "request": derive_key(rule.name, "request", call.fingerprint),
-                "principal": derive_key(rule.name, "principal", call.principal),
+                "principal": derive_key(rule.name, "principal", call.request.principal),
                 "deployment": derive_key(rule.name, "deployment", call.vendor, call.deployment),
             }.get(rule.scope, derive_key(rule.name))
-            counts[rule.name] = ordinal = 1 + state.count_now(call.session, "rule", key)
+            counts[rule.name] = ordinal = 1 + state.count_now(call.request.session, "rule", key)
         if times is None or (
             (times.first is None or ordinal <= times.first)
             and (times.nth is None or ordinal in times.nth)
@@ -420,10 +426,11 @@ async def test_a_rule_after_the_first_match_searches_nothing() -> None:
     first = "- {name: one, when: {prompt: {contains: weather}}, pass: true}"
     matcher = rules(f"{first}\n- {{name: two, when: {{not: {{body.a: 1}}}}, pass: true}}")
 
-    def read_body() -> JSON:
-        raise AssertionError("the body was read")
+    class Unread(Request):
+        def json(self) -> JSON:
+            raise AssertionError("the body was read")
 
-    call = replace(CHAT, body=read_body)
+    call = replace(CHAT, request=Unread("POST", "/"))
     match = await matcher.match(call, MemoryState().count_now)
     assert match.rule is not None
     assert match.rule.name == "one"

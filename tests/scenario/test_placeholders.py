@@ -1,17 +1,15 @@
 """Tests of placeholders in reply texts."""
 
-from dataclasses import replace
-
 import pytest
 
 from emulator.core.clock import EPOCH
 from emulator.scenario.load import load_text
 from emulator.scenario.placeholders import fill
-from tests.scenario.calls import CHAT, COMPLETION, MODELS, TOKENS
+from tests.scenario.calls import CHAT, COMPLETION, MODELS, TOKENS, vary
 from tests.scenario.texts import rows_of
 
-HEADERS = {**CHAT.headers, "authorization": "Bearer dapi-secret"}
-CALL = replace(CHAT, headers=HEADERS, attempt=2)
+HEADERS = {**CHAT.request.headers, "authorization": "Bearer dapi-secret"}
+CALL = vary(CHAT, headers=HEADERS, attempt=2)
 
 
 @pytest.mark.covers("language/placeholders", "prompt", case="prompt")
@@ -50,7 +48,7 @@ def test_placeholder(text: str, said: str) -> None:
 
 @pytest.mark.covers("promises/first steps", "what is filled in is not read again")
 def test_filled_value_is_not_expanded_again() -> None:
-    call = replace(CALL, query={"q": "{prompt}"})
+    call = vary(CALL, query={"q": "{prompt}"})
     assert fill("{query.q}", call, b"", EPOCH) == "{prompt}"
 
 

@@ -48,7 +48,7 @@ def test_search_of_words_equals_general_search(prefix: str, words: list[str], te
     pattern = prefix + "|".join(words)
     found = compile_regex(pattern, False)
     assert found.words
-    assert found(text) == replace(found, words=())(text) == compile_regex(f"(?:{pattern})", False)(text)
+    assert found(text) == replace(found, words=(), needed=())(text) == compile_regex(f"(?:{pattern})", False)(text)
 
 
 @pytest.mark.slow

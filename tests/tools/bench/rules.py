@@ -6,12 +6,11 @@ microseconds that matching takes, at best of some rounds.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from time import process_time
 
 from emulator.scenario.matching import RuleMatcher
 from emulator.storage.memory import MemoryState
-from tests.scenario.calls import CHAT, rules
+from tests.scenario.calls import CHAT, rules, vary
 
 KINDS: Mapping[str, str] = {  # `#` is replaced by the number of the rule
     "other deployments": "deployment: 'gpt-#*'",
@@ -24,7 +23,7 @@ KINDS: Mapping[str, str] = {  # `#` is replaced by the number of the rule
 }
 NUMBERS = (10, 100, 1_000)
 ROUNDS, CALLS = 5, 200
-REQUEST = replace(CHAT, body_bytes=100)  # expressions are searched on the event loop
+REQUEST = vary(CHAT, body_bytes=100)  # expressions are searched on the event loop
 
 
 def main() -> None:
