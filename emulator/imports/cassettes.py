@@ -1,7 +1,7 @@
 """Read vcrpy cassettes and HAR files, and write cassettes.
 
-Sources: vcrpy, ``vcr/serialize.py`` and ``vcr/serializers/compat.py``; HTTP Archive (HAR) format 1.2, sections
-``entries``, ``request``, ``response``, ``content``, ``timings``.
+Sources: vcrpy, ``vcr/serialize.py``, ``vcr/serializers/compat.py`` and ``vcr/stubs/httpx_stubs.py``; HTTP
+Archive (HAR) format 1.2, sections ``entries``, ``request``, ``response``, ``content``, ``timings``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import get_args
 from urllib.parse import urlencode
@@ -17,15 +18,25 @@ import yaml
 
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, dump_json
-from emulator.imports.result import ImportResult, as_items, as_mapping, cut_body
+from emulator.imports.result import ImportResult, as_items, as_mapping, cut_body, read_status
 from emulator.imports.vendors import find_target, find_vendor
 from emulator.recording.exchange import Ending, Exchange, drop_framing, find_header
 
-_WINDOWS = {"gzip": 31, "deflate": 47}  # zlib's ``wbits``
+_WINDOWS = {"gzip": (31,), "x-gzip": (31,), "deflate": (47, -15)}  # zlib's ``wbits``; some send deflate without a head
+MAX_BODY = 256 * 1024**2  # bytes, decompressed
+_MAX_TIME = 1e12  # milliseconds
+_ENDINGS: tuple[tuple[str, Ending], ...] = (  # in Chromium's names of network errors
+    ("TIMED_OUT", "timed out"),
+    ("RESET", "reset"),
+    ("ABORTED", "client left"),
+)
 
 
 def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> ImportResult:
-    """Read a vcrpy cassette; its streams have no times."""
+    """Read a vcrpy cassette; its streams have no times.
+
+    Before vcrpy 6 the responses of httpx have ``status_code`` and ``content``.
+    """
     found = ImportResult()
     streams = 0
     interactions = value.get("interactions")
@@ -35,26 +46,23 @@ def read_cassette(value: Mapping[str, object], file: str, vendor: str) -> Import
         if not request or not response:
             found.lost.append(f"{place}: it has no request or no response")
             continue
-        status = _read_status(response)
+        about = _read_member(response, "status")
+        status = read_status(_read_code(about.get("code", response.get("status_code", 200))))
         if status is None:
             found.lost.append(f"{place}: the status of the response is no number from 100 to 599")
             continue
-        answer = _read_vcr_body(response.get("body"), found.lost, f"{place}: the body of the response")
-        headers, body = _decode(_read_vcr_headers(response.get("headers")), answer)
-        if body is None:
-            found.lost.append(f"{place}: the response is compressed in a way that cannot be read")
-            continue
+        answer = response.get("body", response.get("content"))
+        body = _read_vcr_body(answer, found.lost, f"{place}: the body of the response")
         exchange = build_exchange(place, found, str(request.get("uri", "")), vendor)
         if exchange is None:
             continue
         exchange.method = str(request.get("method", "GET"))
-        exchange.request_headers = drop_framing(_read_vcr_headers(request.get("headers")))
+        exchange.request_headers = _read_vcr_headers(request.get("headers"))
         exchange.request_body = _read_vcr_body(request.get("body"), found.lost, f"{place}: the body of the request")
-        exchange.status = status
-        exchange.reason = str(_read_member(response, "status").get("message") or "")
-        finish_exchange(exchange, headers, body, 0.0, 0.0)
-        streams += exchange.is_streamed
-        found.exchanges.append(exchange)
+        exchange.status, exchange.reason = status, str(about.get("message") or "")
+        if finish_exchange(exchange, _read_vcr_headers(response.get("headers")), body, found, 0.0, 0.0):
+            streams += exchange.is_streamed
+            found.exchanges.append(exchange)
     if streams:
         found.lost.append(f"{file}: vcrpy keeps no times: the events of {streams} streams are all due at once")
     return found
@@ -102,17 +110,33 @@ def build_exchange(place: str, found: ImportResult, url: str, vendor: str) -> Ex
     if not name:
         found.lost.append(f"{place}: neither host nor path of {url.partition('?')[0]} says whose it is; use --vendor")
         return None
-    return Exchange(vendor=name, method="", target=find_target(url, name))
+    return Exchange(vendor=name, method="", target=find_target(url, name), source=place)
 
 
-def finish_exchange(exchange: Exchange, headers: Headers, body: bytes, offset: float, ended: float) -> None:
-    """Set the headers and the body of a response that came whole."""
+def finish_exchange(
+    exchange: Exchange, headers: Headers, body: bytes, found: ImportResult, offset: float, ended: float
+) -> bool:
+    """Set the headers and the body of a response that came whole, and decompress both bodies.
+
+    Returns:
+        Whether this could be done; else it is listed.
+    """
+    headers, plain = _decode(headers, body)
+    if plain is None:
+        found.lost.append(f"{exchange.source}: the response is compressed in a way that cannot be read")
+        return False
+    request_headers, asked = _decode(exchange.request_headers, exchange.request_body)
+    if asked is None:
+        found.lost.append(f"{exchange.source}: the request is compressed in a way that cannot be read")
+        return False
+    exchange.request_headers, exchange.request_body, body = drop_framing(request_headers), asked, plain
     exchange.headers = drop_framing(headers)
     exchange.offset, exchange.ended, exchange.ending = offset, ended, "whole"
     exchange.writes = cut_body(body, exchange.headers, offset)
     exchange.framing = "chunked" if len(exchange.writes) > 1 else "length" if body else "none"
     if find_header(exchange.headers, "content-type").startswith("text/event-stream"):
         exchange.framing = "chunked"
+    return True
 
 
 def _read_member(value: object, name: str) -> Mapping[str, object]:
@@ -121,12 +145,8 @@ def _read_member(value: object, name: str) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _read_status(response: Mapping[str, object]) -> int | None:
-    """Return the status of a response, 200 if it has none; ``None``: it is no number of a status."""
-    code = _read_member(response, "status").get("code", 200)
-    if isinstance(code, str) and code.isascii() and code.isdecimal():
-        code = int(code[:4])
-    return code if type(code) is int and 100 <= code <= 599 else None
+def _read_code(value: object) -> JSON:
+    return value if isinstance(value, int | float | str) else None
 
 
 def _read_base64(text: str, lost: list[str], place: str) -> bytes:
@@ -139,6 +159,9 @@ def _read_base64(text: str, lost: list[str], place: str) -> bytes:
 
 
 def _read_vcr_headers(value: object) -> Headers:
+    """Read headers: a mapping, or pairs as early releases wrote them for httpx."""
+    if isinstance(value, list):
+        value = {str(pair[0]): [pair[1]] for pair in value if isinstance(pair, list) and len(pair) == 2}
     if not isinstance(value, dict):
         return ()
     pairs = []
@@ -161,18 +184,18 @@ def _read_vcr_body(value: object, lost: list[str], place: str) -> bytes:
 
 
 def _decode(headers: Headers, body: bytes) -> tuple[Headers, bytes | None]:
-    """Decompress a body; vcrpy and some browsers keep the header of bodies that are decompressed already."""
+    """Decompress a body as far as it came; vcrpy and some browsers keep the header of a body that they decompressed."""
     coding = find_header(headers, "content-encoding").strip().lower()
     if not coding or coding == "identity":
         return headers, body
     plain = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
-    window = _WINDOWS.get(coding)
-    if window is None:
+    windows = _WINDOWS.get(coding)
+    if windows is None:
         return plain, body if _is_text(body) else None
-    try:
-        return plain, zlib.decompress(body, window)
-    except zlib.error:
-        return plain, body
+    for window in windows:
+        with suppress(zlib.error):
+            return plain, zlib.decompressobj(window).decompress(body, MAX_BODY)
+    return plain, body
 
 
 def _is_text(body: bytes) -> bool:
@@ -203,53 +226,75 @@ def read_har(value: JSON, file: str, vendor: str, attached: Attached = attach_no
     for number, entry in enumerate(map(as_mapping, as_items(as_mapping(as_mapping(value).get("log")).get("entries")))):
         place = f"{file}: log.entries[{number}]"
         request, response = as_mapping(entry.get("request")), as_mapping(entry.get("response"))
-        if str(request.get("method")) in ("OPTIONS", "CONNECT"):
-            found.lost.append(f"{place}: {request.get('method')} is of the browser, not of the service")
+        reason = _explain_refusal(entry, request, response)
+        if reason:
+            found.lost.append(f"{place}: {reason}")
             continue
         exchange = build_exchange(place, found, str(request.get("url", "")), vendor or str(entry.get("_vendor") or ""))
         if exchange is None:
             continue
         exchange.method = str(request.get("method", "GET"))
-        exchange.request_headers = drop_framing(_read_har_headers(request))
+        exchange.request_headers = _read_har_headers(request)
         exchange.request_body = _read_post_data(
             as_mapping(request.get("postData")), attached, found.lost, f"{place}: the body of the request"
         )
         exchange.time = _read_moment(entry.get("startedDateTime"))
-        _read_har_response(exchange, entry, response, attached, place, found)
-        streams += exchange.is_streamed
-        found.exchanges.append(exchange)
-        found.urls.append(str(request.get("url", "")))
+        if _read_har_response(exchange, entry, response, attached, found):
+            streams += exchange.is_streamed
+            found.exchanges.append(exchange)
+            found.urls.append(str(request.get("url", "")))
     if streams:
         found.lost.append(f"{file}: HAR has no times of events: those of {streams} streams are due with the first byte")
     return found
 
 
+def _explain_refusal(entry: Object, request: Object, response: Object) -> str:
+    """Return why an entry is no call that a recording can have; empty if it is one."""
+    if str(request.get("method")) in ("OPTIONS", "CONNECT"):
+        return f"{request.get('method')} is of the browser, not of the service"
+    if "_webSocketMessages" in entry or response.get("status") == 101:
+        return f"a WebSocket of {len(as_items(entry.get('_webSocketMessages')))} messages, which no recording has"
+    return ""
+
+
 def _read_har_response(
-    exchange: Exchange, entry: Object, response: Object, attached: Attached, place: str, found: ImportResult
-) -> None:
+    exchange: Exchange, entry: Object, response: Object, attached: Attached, found: ImportResult
+) -> bool:
+    """Read the response; return whether there is one, or a failure in its place."""
     timings = {name: _read_seconds(time) for name, time in as_mapping(entry.get("timings")).items()}
     wait, receive = timings.get("wait", 0.0), timings.get("receive", 0.0)
-    status = response.get("status")
-    if not isinstance(status, int) or not status:
-        exchange.ending, exchange.ended = "cut", wait + receive
-        found.lost.append(f"{place}: HAR does not say how the call failed: it counts as cut")
-        return
+    place, failure = exchange.source, _read_failure(entry, response)
+    status = read_status(response.get("status"))
+    if status is None:
+        if response.get("status") not in (None, 0, -1):
+            found.lost.append(f"{place}: the status of the response is no number from 100 to 599")
+            return False
+        exchange.ending, exchange.ended = failure or "cut", wait + receive
+        if failure is None:
+            found.lost.append(f"{place}: HAR does not say how the call failed: it counts as cut")
+        return True
     exchange.status, exchange.reason = status, str(response.get("statusText") or "")
     content = as_mapping(response.get("content"))
     known = len(found.lost)
     body = _read_har_text(content, attached, found.lost, f"{place}: the body of the response")
     if not body and len(found.lost) == known and isinstance(size := content.get("size"), int) and size > 0:
         found.lost.append(f"{place}: the file has no body of the response, of {size} bytes")
-    headers = tuple(pair for pair in _read_har_headers(response) if pair[0].lower() != "content-encoding")
-    finish_exchange(exchange, headers, body, wait, wait + receive)
-    exchange.ending = next(
-        (each for each in get_args(Ending) if each == entry.get("_ending")), "whole"
-    )  # our own field
+    if not finish_exchange(exchange, _read_har_headers(response), body, found, wait, wait + receive):
+        return False
+    exchange.ending = failure or "whole"
+    return True
+
+
+def _read_failure(entry: Object, response: Object) -> Ending | None:
+    """Return how a call failed: in our own field, or as Chromium (``_error``) and Playwright (``_failureText``) say."""
+    ours: Ending | None = next((each for each in get_args(Ending) if each == entry.get("_ending")), None)
+    text = str(response.get("_error") or response.get("_failureText") or entry.get("_error") or "")
+    return ours or (next((ending for sign, ending in _ENDINGS if sign in text), "cut") if text else None)
 
 
 def _read_seconds(value: JSON) -> float:
     """Convert milliseconds; -1 means that a phase did not take place."""
-    return max(0.0, value / 1000) if isinstance(value, int | float) else 0.0
+    return max(0.0, value / 1000) if isinstance(value, int | float) and 0 < value < _MAX_TIME else 0.0
 
 
 def _read_har_headers(message: Object) -> Headers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, is_zipfile
@@ -15,10 +16,11 @@ from emulator.imports.cassettes import Attached, read_cassette, read_har
 from emulator.imports.fixtures import is_aimock, is_llmposter, read_aimock, read_llmposter
 from emulator.imports.logs import Batches, is_batch_line, is_litellm, read_litellm
 from emulator.imports.mockserver import is_mockserver, read_mockserver
-from emulator.imports.result import ImportProblem, ImportResult, as_mapping
+from emulator.imports.result import ImportProblem, ImportResult, as_mapping, drop_unsendable
 from emulator.recording.exchange import SUFFIX, Exchange, RecordedWrite, drop_framing, format_exchange
 from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _MAX_FILE = 256 * 1024**2  # bytes
 
 
@@ -44,6 +46,7 @@ def read_files(files: Iterable[Path], vendor: str = "") -> ImportResult:
         except (UnicodeDecodeError, RecursionError):
             raise ImportProblem(f"{file}: not UTF-8, or nested too deeply") from None
     found.add(batches.join(vendor))
+    drop_unsendable(found)
     return found
 
 
@@ -125,6 +128,8 @@ def _parse_json(text: str) -> JSON:
     """Return a JSON document, or ``None``."""
     try:
         value: JSON = json.loads(text)
+        if _SURROGATE.search(text):  # half a character, as a text that was cut has it, is in no encoding
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError:
         return None
     return value

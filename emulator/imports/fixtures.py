@@ -81,8 +81,22 @@ class RuleNames:
         return f"{self._source} {number}"
 
 
+_LOST_CONDITIONS = ("match.", "httpRequest.")
+
+
+def _list_reasons(found: ImportResult, place: str) -> list[str]:
+    """Return what is lost of a place."""
+    return [line.removeprefix(f"{place}: ") for line in found.lost if line.startswith(f"{place}: ")]
+
+
 def add_rule(rule: Object, when: Object, found: ImportResult, place: str) -> None:
-    """Add a rule unless it is without effect; its conditions come before its outcome."""
+    """Add a rule unless it is without effect, or would take every call as its conditions are lost.
+
+    Its conditions come before its outcome.
+    """
+    if not when and any(line.startswith(_LOST_CONDITIONS) for line in _list_reasons(found, place)):
+        found.lost.append(f"{place}: left out, as without a condition it would answer every call")
+        return
     if not rule.keys() & {"reply", "error", "faults", "latency"}:
         found.lost.append(f"{place}: nothing of its response can be carried over")
         return
@@ -306,7 +320,26 @@ def _read_llmposter_match(match: Object, lose: Lose) -> Object:
 
 
 def _read_llmposter_outcome(fixture: Object, rule: Object, lose: Lose) -> None:
-    response = as_mapping(fixture.get("response"))
+    response, error = as_mapping(fixture.get("response")), as_mapping(fixture.get("error"))
+    reply = _read_llmposter_response(response)
+    if isinstance(refusal := fixture.get("refusal"), str):
+        reply = {"refusal": refusal}
+    if reply.keys() - {"finish_reason"}:
+        rule["reply"] = reply
+    if error:
+        status = error.get("status")
+        rule["error"] = build_error(status if isinstance(status, int) else 500, error.get("message"))
+    _read_llmposter_faults(fixture, rule, lose)
+    for path, value, known in (
+        ("response.", response, {"content", "tool_calls", "stop_reason", "finish_reason"}),
+        ("error.", error, {"status", "message"}),
+        ("", fixture, {"match", "response", "error", "refusal", "failure", "streaming", "priority"}),
+    ):
+        for key in sorted(value.keys() - known):
+            lose(f"{path}{key}: there is nothing like it")
+
+
+def _read_llmposter_response(response: Object) -> Object:
     reply: Object = {}
     if "content" in response:
         reply["text"] = str(response["content"])
@@ -315,17 +348,7 @@ def _read_llmposter_outcome(fixture: Object, rule: Object, lose: Lose) -> None:
     reason = response.get("stop_reason") or response.get("finish_reason")
     if reason in _REASONS:
         reply["finish_reason"] = _REASONS[str(reason)]
-    if isinstance(refusal := fixture.get("refusal"), str):
-        reply = {"refusal": refusal}
-    if reply.keys() - {"finish_reason"}:
-        rule["reply"] = reply
-    error = as_mapping(fixture.get("error"))
-    if error:
-        status = error.get("status")
-        rule["error"] = build_error(status if isinstance(status, int) else 500, error.get("message"))
-    _read_llmposter_faults(fixture, rule, lose)
-    for key in fixture.keys() - {"match", "response", "error", "refusal", "failure", "streaming", "priority"}:
-        lose(f"{key}: there is nothing like it")
+    return reply
 
 
 def _read_llmposter_faults(fixture: Object, rule: Object, lose: Lose) -> None:

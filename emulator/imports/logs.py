@@ -7,6 +7,7 @@ the output object.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from emulator.core.json import JSON, Object, dump_json, parse_json
 from emulator.imports.result import ImportResult, as_items, as_mapping
@@ -26,6 +27,7 @@ _CALLS: Mapping[str, str] = {
     "aresponses": "/responses",
 }
 _PROVIDERS = {"databricks": "databricks", "azure": "azure", "azure_ai": "azure", "huggingface": "tgi"}
+_REDACTED = "redacted-by-litellm"  # in place of messages, by ``turn_off_message_logging``
 _NOT_SENT = frozenset(
     {"extra_headers", "extra_body", "api_key", "api_base", "api_version", "model", "messages", "input"}
 )
@@ -51,8 +53,24 @@ def read_litellm(lines: list[tuple[int, JSON]], file: str, vendor: str) -> Impor
             )
             found.lost.append(f"{place}: nobody serves {reason}")
             continue
+        lacking = _explain_lack(line, path)
+        if lacking:
+            found.lost.append(f"{place}: {lacking}")
+            continue
         found.exchanges.append(_read_litellm_call(line, name, path, place, found))
     return found
+
+
+def _explain_lack(line: Object, path: str) -> str:
+    """Return what a line lacks of a call; empty if it has all."""
+    messages, response = line.get("messages"), line.get("response")
+    if not isinstance(messages, list | str) or _REDACTED in dump_json(messages).decode():
+        return "LiteLLM did not log its messages"
+    if line.get("status") != "failure" and not isinstance(response, dict):
+        return "LiteLLM did not log its response"
+    if line.get("status") != "failure" and line.get("stream") and path != "/chat/completions":
+        return f"LiteLLM logs no events of a stream of {path}"
+    return ""
 
 
 def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: ImportResult) -> Exchange:
@@ -63,12 +81,15 @@ def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: 
         messages = [as_mapping(each).get("content", each) for each in as_items(messages)] or messages
     body: Object = {"model": str(line.get("model", "")).rpartition("/")[2], asked: messages}
     body |= {key: value for key, value in parameters.items() if key not in _NOT_SENT}
+    body |= as_mapping(parameters.get("extra_body"))
     if line.get("stream"):
         body["stream"] = True
-    began, ended = _number(line.get("startTime")), _number(line.get("endTime"))
-    first = _number(line.get("completionStartTime")) or ended
+    began = _read_moment(line.get("startTime"))
+    ended = _read_moment(line.get("endTime")) or began
+    first = _read_moment(line.get("completionStartTime")) or ended
     exchange = Exchange(
         vendor=vendor,
+        source=place,
         method="POST",
         target=OPENAI_PATHS.get(vendor, "/v1") + path,
         time=began,
@@ -128,7 +149,13 @@ def _set_stream(exchange: Exchange, response: Object) -> None:
     exchange.headers, exchange.framing = _STREAM_TYPE, "chunked"
 
 
-def _number(value: JSON) -> float:
+def _read_moment(value: JSON) -> float:
+    """Return Unix seconds, also of an ISO time; 0 if it is none."""
+    if isinstance(value, str):
+        try:
+            return datetime.fromisoformat(value).timestamp()
+        except (ValueError, OverflowError):
+            return 0.0
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
@@ -145,28 +172,34 @@ class Batches:
     """Requests and results of batches, which stand in different files."""
 
     def __init__(self) -> None:
-        self._requests: dict[str, tuple[str, Object]] = {}
-        self._results: dict[str, tuple[str, Object]] = {}
+        self._requests: dict[str, list[tuple[str, Object]]] = {}
+        self._results: dict[str, list[tuple[str, Object]]] = {}
 
     def add(self, lines: list[tuple[int, JSON]], file: str) -> None:
         """Take the lines of one file."""
         for number, value in lines:
             line = as_mapping(value)
             rows = self._requests if "url" in line else self._results
-            rows[str(line.get("custom_id"))] = f"{file}:{number}", line
+            rows.setdefault(str(line.get("custom_id")), []).append((f"{file}:{number}", line))
 
     def join(self, vendor: str) -> ImportResult:
-        """Return an exchange for each request that has a result."""
+        """Return an exchange for each request that has a result; several of one id are joined in their order."""
         found = ImportResult()
-        for ident, (place, result) in self._results.items():
-            asked = self._requests.pop(ident, None)
-            if asked is None:
-                found.lost.append(f"{place}: the result of {ident}, whose request is in none of the files")
-            elif not vendor:
-                found.lost.append(f"{place}: a batch does not say whose service it ran on; use --vendor")
-            else:
-                found.exchanges.extend(self._join(asked[1], result, vendor, place, found))
-        found.lost += [f"{place}: the request {ident} has no result" for ident, (place, _) in self._requests.items()]
+        for ident, results in self._results.items():
+            requests = self._requests.get(ident, [])
+            if len(results) > 1:
+                found.lost.append(
+                    f"{results[0][0]}: {ident} has {len(results)} results: they are joined in their order"
+                )
+            for place, result in results:
+                if not requests:
+                    found.lost.append(f"{place}: the result of {ident}, whose request is in none of the files")
+                elif not vendor:
+                    found.lost.append(f"{place}: a batch does not say whose service it ran on; use --vendor")
+                else:
+                    found.exchanges.extend(self._join(requests.pop(0)[1], result, vendor, place, found))
+        left = [(ident, place) for ident, requests in self._requests.items() for place, _ in requests]
+        found.lost += [f"{place}: the request {ident} has no result" for ident, place in left if vendor]
         return found
 
     def _join(self, asked: Object, result: Object, vendor: str, place: str, found: ImportResult) -> Iterator[Exchange]:
@@ -178,8 +211,9 @@ class Batches:
         status = found_status if isinstance(found_status, int) else 200
         yield Exchange(
             vendor=vendor,
+            source=place,
             method=str(asked.get("method", "POST")),
-            target=find_target(str(asked.get("url")), vendor),
+            target=find_target(_complete(str(asked.get("url"))), vendor),
             request_headers=_JSON_TYPE,
             request_body=dump_json(asked.get("body")),
             status=status,
@@ -187,3 +221,8 @@ class Batches:
             writes=(RecordedWrite(0.0, dump_json(response.get("body"))),),
             ending="whole",
         )
+
+
+def _complete(url: str) -> str:
+    """Return the path of a request of a batch with ``/v1``, which Azure's batches may leave out."""
+    return f"/v1{url}" if url in _CALLS.values() else url

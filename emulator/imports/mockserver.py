@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from urllib.parse import urlencode
@@ -17,9 +18,9 @@ from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, dump_json, dump_text
 from emulator.imports.cassettes import build_exchange, finish_exchange
 from emulator.imports.fixtures import Lose, RuleNames, add_rule, build_error
-from emulator.imports.result import ImportResult, as_items, as_mapping
+from emulator.imports.result import ImportResult, as_items, as_mapping, read_status
 from emulator.recording.content import read_whole
-from emulator.recording.exchange import Exchange, RecordedWrite, drop_framing, find_header
+from emulator.recording.exchange import Exchange, RecordedWrite, find_header
 
 _TOTAL, _DELAYS = "x-mockserver-response-time-ms", "x-mockserver-chunk-delays-ms"
 
@@ -35,7 +36,7 @@ def read_mockserver(value: JSON, file: str, vendor: str) -> ImportResult:
     found = ImportResult()
     names = RuleNames(file)
     items = as_items(value) or [value]
-    for number, expectation in enumerate(map(as_mapping, items)):
+    for number, expectation in sorted(enumerate(map(as_mapping, items)), key=lambda item: -_read_priority(item[1])):
         place = f"{file}: [{number}]"
 
         def lose(what: str, place: str = place) -> None:
@@ -56,6 +57,11 @@ def read_mockserver(value: JSON, file: str, vendor: str) -> ImportResult:
     return found
 
 
+def _read_priority(expectation: Object) -> float:
+    priority = expectation.get("priority")
+    return priority if isinstance(priority, int | float) else 0
+
+
 def _read_mock_request(request: Object, lose: Lose) -> Object:
     when: Object = {}
     for key, value in request.items():
@@ -65,18 +71,17 @@ def _read_mock_request(request: Object, lose: Lose) -> Object:
             _read_mock_headers(value, when, lose)
         elif key == "body":
             _read_mock_body(value, when, lose)
-        elif key != "method":
+        elif key != "method" or value != "POST":
             lose(f"httpRequest.{key}: no condition compares it")
     return when
 
 
 def _read_mock_headers(value: JSON, when: Object, lose: Lose) -> None:
-    if isinstance(value, dict):
-        for name, texts in value.items():
-            first = texts[0] if isinstance(texts, list) and texts else texts
-            when[f"header.{str(name).lower()}"] = {"regex": f"^(?:{first})$"}
-    elif value:
-        lose("httpRequest.headers: expected a mapping")
+    pairs = list(_list_pairs(value))
+    for name, text in reversed(pairs):  # of several values the first counts
+        when[f"header.{name.lower()}"] = {"regex": f"^(?:{text})$"}
+    if value and not pairs:
+        lose("httpRequest.headers: expected a mapping, or a list of names and values")
 
 
 def _read_mock_body(value: JSON, when: Object, lose: Lose) -> None:
@@ -134,6 +139,11 @@ def _read_mock_response(response: Object, rule: Object, lose: Lose) -> None:
         rule["error"] = build_error(status, None, body)
     else:
         _read_mock_answer(body, rule, lose)
+    for key in response.keys() - {"statusCode", "body", "delay", "headers"}:
+        lose(f"httpResponse.{key}: there is nothing like it")
+    names = {name for name, _ in _list_pairs(response.get("headers"))} - {"content-type", "Content-Type"}
+    if names:
+        lose(f"httpResponse.headers: a rule has those of the vendor, not {', '.join(sorted(names))}")
     delay = as_mapping(response.get("delay"))
     if isinstance(delay.get("value"), int | float):
         units = {"MILLISECONDS": "ms", "SECONDS": "s", "MINUTES": "m", "MICROSECONDS": "us"}
@@ -159,16 +169,24 @@ def _is_recorded(expectation: Object) -> bool:
 
 
 def _read_headers(message: Object) -> Headers:
-    pairs = []
-    for name, values in as_mapping(message.get("headers")).items():
-        pairs += [(name, str(value)) for value in (values if isinstance(values, list) else [values])]
-    return tuple(pairs)
+    return tuple(_list_pairs(message.get("headers")))
+
+
+def _list_pairs(value: JSON) -> Iterator[tuple[str, str]]:
+    """Yield headers or parameters: a mapping, or a list of objects with ``name`` and ``values``."""
+    rows = [(str(each.get("name", "")), each.get("values")) for each in map(as_mapping, as_items(value))]
+    for name, values in [*as_mapping(value).items(), *rows]:
+        yield from ((name, str(each)) for each in (values if isinstance(values, list) else [values]))
 
 
 def _read_bytes(value: JSON) -> bytes:
     body = as_mapping(value)
     if "json" in body:
         return dump_json(body["json"])
+    for name in ("rawBytes", "base64Bytes"):
+        if isinstance(encoded := body.get(name), str):
+            with suppress(ValueError):
+                return b64decode(encoded, validate=True)
     text = body.get("string", value)
     return text.encode() if isinstance(text, str) else b"" if text is None else dump_json(text)
 
@@ -180,22 +198,18 @@ def _read_recorded(expectation: Object, place: str, found: ImportResult, vendor:
     exchange = build_exchange(place, found, f"http://{host}{request.get('path', '/')}", vendor)
     if exchange is None:
         return
-    query = [
-        (name, str(value))
-        for name, values in as_mapping(request.get("queryStringParameters")).items()
-        for value in as_items(values)
-    ]
+    query = list(_list_pairs(request.get("queryStringParameters")))
     exchange.method = str(request.get("method", "GET"))
     exchange.target += f"?{urlencode(query)}" if query else ""
-    exchange.request_headers = drop_framing(headers)
+    exchange.request_headers = headers
     exchange.request_body = _read_bytes(request.get("body"))
-    status = response.get("statusCode")
-    exchange.status = status if isinstance(status, int) else 200
+    exchange.status = read_status(response.get("statusCode")) or 200
     exchange.reason = str(response.get("reasonPhrase") or "")
     sent = _read_headers(response)
     total = _read_number(find_header(sent, _TOTAL))
     kept = tuple(pair for pair in sent if not pair[0].lower().startswith("x-mockserver-"))
-    finish_exchange(exchange, kept, _read_bytes(response.get("body")), total, total)
+    if not finish_exchange(exchange, kept, _read_bytes(response.get("body")), found, total, total):
+        return
     _set_times(exchange, find_header(sent, _DELAYS))
     found.exchanges.append(exchange)
 

@@ -5,12 +5,16 @@ The converters of this package return it, and ``emulator import`` writes and rep
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object
 from emulator.recording.content import split_events
 from emulator.recording.exchange import Exchange, RecordedWrite
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # of a method and the name of a header (RFC 9110)
 
 
 class ImportProblem(ValueError):
@@ -39,6 +43,29 @@ class ImportResult:
         self.lost += other.lost
 
 
+def drop_unsendable(found: ImportResult) -> None:
+    """Leave out calls without a method, and what no header may hold; browsers join cookies by a line end."""
+    kept = []
+    for exchange in found.exchanges:
+        if _TOKEN.fullmatch(exchange.method) is None:
+            found.lost.append(f"{exchange.source}: its method is none")
+            continue
+        exchange.request_headers = tuple(_list_headers(exchange.request_headers))
+        exchange.headers = tuple(_list_headers(exchange.headers))
+        exchange.reason = " ".join(exchange.reason.split())
+        kept.append(exchange)
+    found.exchanges = kept
+
+
+def _list_headers(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    return (
+        (name, line.strip())
+        for name, value in headers
+        if _TOKEN.fullmatch(name)
+        for line in (value.splitlines() or [""])
+    )
+
+
 def as_mapping(value: JSON) -> Object:
     """Return a JSON object, or an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
@@ -47,6 +74,15 @@ def as_mapping(value: JSON) -> Object:
 def as_items(value: JSON) -> list[JSON]:
     """Return a JSON array, or an empty one in place of anything else."""
     return value if isinstance(value, list) else []
+
+
+def read_status(value: JSON) -> int | None:
+    """Return a status, also from ``200.0`` or ``"200"``; ``None``: it is no number from 100 to 599."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        value = int(value[:4])
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 100 <= value <= 599 else None
 
 
 def cut_body(body: bytes, headers: Headers, offset: float) -> tuple[RecordedWrite, ...]:

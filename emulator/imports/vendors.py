@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 _HOSTS = (
     (re.compile(r"\.(?:azuredatabricks\.net|(?:cloud|gcp)\.databricks\.(?:com|us|mil))$"), "databricks"),
@@ -31,6 +31,7 @@ OPENAI_PATHS: Mapping[str, str] = {
     "openvino": "/v3",
 }
 """Where a vendor serves what OpenAI serves under ``/v1``."""
+_SENT = "".join(map(chr, range(0x21, 0x7F)))  # characters that a request line has as they are
 _PREFIX = re.compile(rf"^(?:/_s/[^/]+)?(?:/({'|'.join(OPENAI_PATHS)})(?=/|$))?")  # of a session and of the front port
 
 
@@ -64,4 +65,4 @@ def find_target(url: str, vendor: str) -> str:
     path = _PREFIX.sub("", parts.path, count=1) or "/"
     if parts.hostname in (None, "api.openai.com") and path.startswith("/v1/"):
         path = OPENAI_PATHS.get(vendor, "/v1") + path.removeprefix("/v1")
-    return f"{path}?{parts.query}" if parts.query else path
+    return quote(f"{path}?{parts.query}" if parts.query else path, safe=_SENT)

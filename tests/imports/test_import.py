@@ -1,6 +1,8 @@
 """Recordings and fixtures of other tools."""
 
+import gzip
 import json
+from base64 import b64encode
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -120,6 +122,91 @@ def test_har_is_read(tmp_path: Path) -> None:
     ]
 
 
+def packed(**changes: JSON) -> JSON:
+    """A whole response of a HAR file."""
+    given: dict[str, JSON] = {"status": 200, "headers": [], "content": {"text": "{}"}}
+    return given | changes
+
+
+def test_odd_har_entries(tmp_path: Path) -> None:
+    """Compressed bodies, joined cookies, half a character, WebSockets, failures in a browser's words, odd statuses."""
+    gzipped: JSON = {"name": "Content-Encoding", "value": "gzip"}
+    base64: JSON = {"text": b64encode(gzip.compress(b"{}")).decode(), "encoding": "base64"}
+    cookies: JSON = [{"name": "Set-Cookie", "value": "a=1\nb=2"}, {"name": "a b", "value": "1"}]
+    zstd: JSON = {"text": "KLUv/Q==", "encoding": "base64"}
+    responses = [
+        packed(headers=[gzipped], content=base64),
+        packed(headers=cookies, content={"text": "\ud83d"}, statusText="O\nK", status=200.0),
+        packed(_error="net::ERR_INCOMPLETE_CHUNKED_ENCODING"),
+        packed(status=0, _error="net::ERR_CONNECTION_RESET"),
+        packed(status=-1, _failureText="net::ERR_TIMED_OUT"),
+        packed(status=101),
+        packed(status=9999),
+        packed(headers=[{"name": "content-encoding", "value": "zstd"}], content=zstd),
+    ]
+    asked: JSON = {"method": "POST\r\nX: y", "url": URL}
+    entries = [*(entry(response=each) for each in responses), entry(request=asked)]
+    found = read(tmp_path, {"log": {"entries": entries}})
+    one, two, three, four, five = found.exchanges
+    assert (one.body, one.headers) == (b"{}", ())
+    assert (two.body, two.reason, two.headers) == (b"?", "O K", (("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")))
+    assert [each.ending for each in (one, three, four, five)] == ["whole", "cut", "reset", "timed out"]
+    assert [line.removeprefix("file: log.entries") for line in found.lost] == [
+        "[5]: a WebSocket of 0 messages, which no recording has",
+        "[6]: the status of the response is no number from 100 to 599",
+        "[7]: the response is compressed in a way that cannot be read",
+        "file: HAR has no times of events: those of 1 streams are due with the first byte",
+        "[8]: its method is none",
+    ]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"content-type": ["application/json"]}, [["content-type", "application/json"]]],
+    ids=["mapping", "pairs"],
+)
+def test_early_cassette_of_httpx_is_read(headers: JSON, tmp_path: Path) -> None:
+    """vcrpy before 6 wrote the responses of httpx, and so of the openai package, in a form of its own."""
+    response: JSON = {"status_code": 429, "http_version": "HTTP/1.1", "headers": headers, "content": '{"a": 1}'}
+    request: JSON = {"method": "POST", "uri": URL, "body": "{}", "headers": {}}
+    found = read(tmp_path, {"version": 1, "interactions": [{"request": request, "response": response}]})
+    assert [(each.status, each.body, len(each.headers)) for each in found.exchanges] == [(429, b'{"a": 1}', 1)]
+    assert not found.lost
+
+
+def test_credential_in_a_compressed_request_is_cut(tmp_path: Path) -> None:
+    body = gzip.compress(json.dumps({"key": SECRET}).encode())
+    request: JSON = {
+        "method": "POST",
+        "uri": URL + "?q=a b",
+        "body": {"base64_string": b64encode(body).decode()},
+        "headers": {"Content-Encoding": ["gzip"]},
+    }
+    value: JSON = {"interactions": [{"request": request, "response": {"body": {"string": "{}"}}}]}
+    found = read(tmp_path, value)
+    assert found.exchanges[0].target.endswith("?q=a%20b")
+    assert write_found(found, tmp_path / "to")
+    text = next((tmp_path / "to").iterdir()).read_text(encoding="utf-8")
+    assert '{"key": "dapi…"}' in text
+    assert "Content-Encoding" not in text
+
+
+def test_mockserver_lists_and_bytes_are_read(tmp_path: Path) -> None:
+    """Headers and parameters may be lists of names and values, bodies base64."""
+    body: JSON = {"type": "BINARY", "base64Bytes": b64encode(b'{"a": 1}').decode()}
+    response: JSON = {"statusCode": 200, "headers": [{"name": "X-A", "values": ["1", "2"]}], "body": body}
+    request: JSON = {
+        "method": "GET",
+        "path": "/serving-endpoints/m",
+        "remoteAddress": "127.0.0.1",
+        "queryStringParameters": [{"name": "q", "values": ["1"]}],
+    }
+    found = read(tmp_path, [{"httpRequest": request, "httpResponse": response}], "databricks")
+    (exchange,) = found.exchanges
+    assert (exchange.target, exchange.body) == ("/serving-endpoints/m?q=1", b'{"a": 1}')
+    assert exchange.headers == (("X-A", "1"), ("X-A", "2"))
+
+
 def test_litellm_lines_are_read(tmp_path: Path) -> None:
     assert isinstance(LITELLM, dict)
     failure = {"error_code": "429", "error_message": "slow down"}
@@ -138,6 +225,86 @@ def test_litellm_lines_are_read(tmp_path: Path) -> None:
     assert (failed.status, json.loads(failed.body)) == (429, {"error": {"message": "slow down"}})
     assert (embedding.vendor, embedding.target) == ("azure", "/openai/v1/embeddings")
     assert [line.partition(": ")[0] for line in found.lost] == ["file:2", "file:3", "file:5"]
+
+
+def test_litellm_lines_that_lack_a_part_are_listed(tmp_path: Path) -> None:
+    assert isinstance(LITELLM, dict)
+    redacted: JSON = [{"role": "user", "content": "redacted-by-litellm"}]
+    lines: list[JSON] = [
+        {**LITELLM, "startTime": "2026-11-27T10:00:00Z", "endTime": None, "completionStartTime": None},
+        {**LITELLM, "model_parameters": {"extra_body": {"top_k": 3}}},
+        {**LITELLM, "messages": redacted},
+        {**LITELLM, "response": None},
+        {**LITELLM, "call_type": "responses", "messages": "Hi", "stream": True},
+    ]
+    found = read(tmp_path, "\n".join(map(json.dumps, lines)))
+    assert [(each.time, each.offset, each.ended) for each in found.exchanges] == [
+        (1795773600.0, 0.0, 0.0),
+        (100.0, 0.25, 1.0),
+    ]
+    assert json.loads(found.exchanges[1].request_body)["top_k"] == 3
+    assert found.lost == [
+        "file:3: LiteLLM did not log its messages",
+        "file:4: LiteLLM did not log its response",
+        "file:5: LiteLLM logs no events of a stream of /responses",
+    ]
+
+
+def test_batches_with_equal_ids_are_joined_in_their_order(tmp_path: Path) -> None:
+    """Azure's batches leave out ``/v1``."""
+    asked = [{"custom_id": "a", "url": "/chat/completions", "body": {"n": number}} for number in (1, 2)]
+    said = [{"custom_id": "a", "response": {"status_code": 200, "body": {"n": number}}} for number in (1, 2)]
+    found = read(tmp_path, "\n".join(map(json.dumps, asked + said)), "azure")
+    assert [each.target for each in found.exchanges] == ["/openai/v1/chat/completions"] * 2
+    assert all(each.request_body == each.body for each in found.exchanges)
+    assert found.lost == ["file:3: a has 2 results: they are joined in their order"]
+
+
+@pytest.mark.parametrize(
+    ("value", "lost"),
+    [
+        pytest.param(
+            {"fixtures": [{"match": {"toolCallId": "c"}, "response": {"content": "x"}}]},
+            ["match.toolCallId: no condition compares it"],
+            id="aimock",
+        ),
+        pytest.param(
+            {"fixtures": [{"match": {"header": "x"}, "response": {"content": "x", "thinking": "y"}}]},
+            ["match.header: no condition compares it", "response.thinking: there is nothing like it"],
+            id="llmposter",
+        ),
+        pytest.param(
+            [
+                {
+                    "httpRequest": {"path": {"not": True, "value": "/x"}, "method": "GET"},
+                    "httpResponse": {"statusCode": 429, "headers": [{"name": "Retry-After", "values": ["3"]}]},
+                }
+            ],
+            [
+                "httpRequest.path: no condition compares it",
+                "httpRequest.method: no condition compares it",
+                "httpResponse.headers: a rule has those of the vendor, not Retry-After",
+            ],
+            id="MockServer",
+        ),
+    ],
+)
+def test_rule_without_its_conditions_is_left_out(value: JSON, lost: list[str], tmp_path: Path) -> None:
+    """It would answer every call."""
+    found = read(tmp_path, value)
+    assert not found.rules
+    *others, last = [line.partition("]: ")[2] for line in found.lost]
+    assert (others, last) == (lost, "left out, as without a condition it would answer every call")
+
+
+def test_expectations_of_mockserver_stand_by_priority(tmp_path: Path) -> None:
+    given: list[JSON] = [
+        {"httpRequest": {"path": f"/{number}"}, "httpResponse": {"statusCode": 429}, "priority": number}
+        for number in (1, 3, 2)
+    ]
+    assert [rule["when"] for rule in read(tmp_path, given).rules] == [
+        {"endpoint": f"/{number}"} for number in (3, 2, 1)
+    ]
 
 
 def test_batches_are_joined(tmp_path: Path) -> None:
