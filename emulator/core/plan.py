@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from emulator.core.cache import lru
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import dump_string
-from emulator.core.quota import Balance
+from emulator.core.quota import Left
 
 if TYPE_CHECKING:
     import numpy as np
@@ -195,7 +195,7 @@ class Plan:
         due: seconds after admission at which an unstreamed response is sent.
         vectors: one row per input, for embeddings.
         prompts: one per prompt if the request sets ``prompt_details``.
-        quota: balance of each quota the call is charged to; empty where a scenario sets no limits.
+        quota: units left of each quota the call is charged to; empty where a scenario sets no limits.
     """
 
     key: bytes
@@ -205,7 +205,7 @@ class Plan:
     prompts: tuple[PromptTokens, ...] = ()
     usage: Usage = NOTHING_USED
     due: float = 0.0
-    quota: Sequence[Balance] = ()
+    quota: Left = ()
 
     def count_due(self, elapsed: float) -> int:
         """Return how many tokens of all choices are due ``elapsed`` seconds after admission."""

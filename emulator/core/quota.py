@@ -1,8 +1,9 @@
-"""Quotas, the charges that a call makes to them, and their levels and balances: data without behaviour.
+"""Quotas, their shares, the charges that a call makes to them, and their levels and balances: data without behaviour.
 
 ``ratelimit`` charges them, ``storage`` keeps their state.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,6 +35,23 @@ class Quota:
     per: Per | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """Shares of quotas that the calls of one caller are charged to.
+
+    Fields:
+        rows: quota, scope as in :class:`Charge`, and number of the unit of each share.
+        has_places: some are quotas of concurrency, whose charges are places.
+    """
+
+    rows: Sequence[tuple[Quota, str, int]]
+    has_places: bool
+
+
+Left = Sequence[tuple[Quota, int]]
+"""Whole units left of each quota that a call is charged to."""
+
+
 @fast_dataclass(frozen=True, slots=True)
 class Charge:
     """Units that one call takes from a quota.
@@ -50,6 +68,11 @@ class Charge:
     cost: int
     least: int = 0
     held: int = 0
+
+    @property
+    def needed(self) -> int:
+        """Return the units that must be available; a charge without cost needs none."""
+        return self.cost + self.held if self.cost else 0
 
 
 @dataclass(frozen=True, slots=True)

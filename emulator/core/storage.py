@@ -3,13 +3,13 @@
 The package ``storage`` implements it, in memory, between workers and in Redis.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from emulator.core.bus import ClusterBus
 from emulator.core.json import JSON
-from emulator.core.quota import Balance, Charge, Level
+from emulator.core.quota import Balance, Charge, Level, Quota, Shares
 
 ATTEMPTS = "attempt"
 """Scope of the counters of equal requests, keyed by fingerprint."""
@@ -146,6 +146,45 @@ class State(Protocol):
         """Detach from the namespace; calls that are still running no longer write to it."""
 
 
+class Account(Protocol):
+    """Charges to one share of a quota, in the memory of this process.
+
+    A ticket identifies the charges of one call; any object will do.
+
+    Fields:
+        amount: that of the quota.
+    """
+
+    quota: Quota
+    amount: int
+
+    @property
+    def used(self) -> float:
+        """Return the units that were not available after the last charge; time only returns some of them."""
+
+    def left(self, now: float) -> int:
+        """Return the whole units available now; never negative."""
+
+    def wait(self, cost: int, now: float) -> float | None:
+        """Return the seconds until ``cost`` units are available without further charges; ``None``: now.
+
+        A cost above the quota's amount is never available; the wait is then one window.
+        """
+
+    def take(self, ticket: Hashable, cost: int, now: float) -> int:
+        """Charge ``cost`` units, also if they are not available; return the units left."""
+
+    def set_expected_end(self, ticket: Hashable, end: float) -> None:
+        """Set when the call of a ticket is expected to end."""
+
+    def settle(self, ticket: Hashable, taken: int, cost: int, at: float, now: float) -> None:
+        """Replace a charge of ``taken`` units, made at time ``at``, by one of ``cost``."""
+
+
+ChargedAccount = tuple[Account, int]
+"""Account, and the position of its units in the costs of a call."""
+
+
 @runtime_checkable
 class LocalState(State, Protocol):
     """State in the memory of this process, with synchronous methods as well."""
@@ -156,11 +195,8 @@ class LocalState(State, Protocol):
     def count_now(self, session: str, scope: str, key: bytes) -> int:
         """Increment a counter and return its value before."""
 
-    def spend_now(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        """Make every charge of a call, or none."""
-
-    def settle_now(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
-        """Replace the charges of a ticket by the true costs."""
+    def open_accounts(self, session: str, shares: Shares) -> Sequence[ChargedAccount]:
+        """Return the account of each share, to charge one call; a share that was not used yet gets a new one."""
 
     def fetch_now(self, session: str, collection: str) -> Mapping[str, JSON]:
         """Return the current documents of a collection by key."""

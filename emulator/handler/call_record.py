@@ -13,7 +13,7 @@ from multidict import CIMultiDict
 
 from emulator.core.http import NOTHING, Request
 from emulator.core.plan import Usage
-from emulator.core.quota import Balance
+from emulator.core.quota import Left
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.credentials import MaskedCredential
 from emulator.core.redaction.values import redact, redact_request, redact_text
@@ -108,7 +108,7 @@ class CallRecord:
         asked: rules were evaluated.
         usage, finish_reason: usage of the plan and finish reason of its first choice, if there is a plan.
         response: ``None`` if it is made again when it is read: it would be most of the record's memory.
-        quota: balances that the response was made with.
+        quota: units left of each quota, by which the response was made.
         max_body_bytes: bytes kept of each body; 0: no bodies and headers are kept.
         rule_results: results of the rules, stored if rules match on credentials, which are not kept.
         left: the client disconnected early.
@@ -139,7 +139,7 @@ class CallRecord:
     planned_end: float | None
     finish_reason: str | None
     response: RecordedResponse | None
-    quota: Sequence[Balance]
+    quota: Left
     max_body_bytes: int
     number: int = 1
     attempts: Attempts = NO_ATTEMPTS

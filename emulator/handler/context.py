@@ -181,6 +181,14 @@ class RequestContext:
             return self.sent.tokens
         return self.plan.usage.completion_tokens if self.sent.whole else self.plan.count_due(self.sent.reached)
 
+    @property
+    def is_settled(self) -> bool:
+        """Return whether the request has taken what was reserved for it, of its quotas and of the budget."""
+        admission = self.admission
+        if admission is None or self.spending is not None:
+            return self.spending is None
+        return self.sent.whole and self.plan is not None and self.sent_tokens == admission.exact
+
     def count_unpaced(self) -> None:
         """Count the tokens of an unpaced stream that its client left, by its events: all of them were due at once."""
         sent, response = self.sent, self.response

@@ -227,13 +227,19 @@ class ResponseDecider:
     async def _plan(self, call: InferenceCall, match: Match, context: RequestContext) -> Plan:
         """Return the plan of a call, after admission if quotas or slots limit the call."""
         emulator, request, fingerprint = self._emulator, context.request, context.fingerprint
-        control = emulator.admission_for(call)
         repeated = self._identify(context) if context.repeats and call.repeatable else None
-        if control is None or match.outcome.error is not None:
-            plan = await emulator.plan(call, match, request.key, context.started, None, repeated)
-        else:
-            given = call, match, request, fingerprint, context.started, control, repeated
-            plan, context.admission = await emulator.admit(*given)
+        admission = None
+        if match.outcome.error is None and (emulator.is_bounded or call.quotas):
+            admission = emulator.admit_now(call, request) or await emulator.admit(call, match, request, fingerprint)
+        try:
+            plan = await emulator.plan(call, match, request.key, context.started, admission, repeated)
+            if admission is not None and admission.shares.has_places:
+                await emulator.set_expected_end(admission, context.started + plan.due)
+        except BaseException:
+            if admission is not None:  # a call without an answer costs nothing
+                await emulator.release(admission, None, emulator.clock.now())
+            raise
+        context.admission = admission
         return plan.abandon() if call.is_stopped else plan
 
     async def _match(self, context: RequestContext) -> Match:

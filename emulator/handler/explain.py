@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.quota import Balance
+from emulator.core.quota import Left
 from emulator.core.storage import LocalState
 from emulator.core.vendor import InferenceCall, Parsed
 from emulator.handler.context import RequestContext
@@ -64,9 +63,7 @@ class Explainer:
         given = evidence.fingerprint, evidence.attempt, entry.time, self._emulator.started
         return RequestAttributes(self._vendor, request, call, entry.bytes_in, *given)
 
-    def respond_again(
-        self, request: Request, match: Match, started: float, quota: Sequence[Balance]
-    ) -> RecordedResponse:
+    def respond_again(self, request: Request, match: Match, started: float, quota: Left) -> RecordedResponse:
         """Return the response to a request whose response :func:`can_respond_again`."""
         call = self._reader.parse_again(request)
         assert isinstance(call, InferenceCall)

@@ -137,7 +137,7 @@ class VendorApp:
             log.exception("bug in the emulator: %s %s", target.method, target.path)
             return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
-            if context.admission is None and context.spending is None:
+            if context.is_settled:
                 self._close(context, left=left)
             else:
                 await self._settle(context, left=left)
@@ -319,7 +319,7 @@ class VendorApp:
             status, body = _read_whole(response)
             context.sent.complete(status, len(body), context.started + (context.planned_ttft or 0.0))
         finally:
-            if context.admission is None and context.spending is None:
+            if context.is_settled:
                 self._close(context, left=False)
             else:
                 await self._settle(context, left=False)

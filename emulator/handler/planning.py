@@ -3,7 +3,7 @@
 ``Emulator`` holds what these steps need of one active scenario; the handlers of all its vendors share it.
 """
 
-from collections.abc import Awaitable, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Hashable, Iterable
 from dataclasses import replace
 
 from emulator.core.clock import Clock
@@ -13,7 +13,7 @@ from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers, Request
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
-from emulator.core.quota import Balance
+from emulator.core.quota import Left
 from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.rng import derive_key, prepare_key
 from emulator.core.storage import ATTEMPTS, LocalState, State
@@ -41,6 +41,7 @@ class Emulator:
     """What the request handlers of all vendors share of one active scenario: its rules, quotas, generator and latency.
 
     ``immediate``: calls have no latency either.
+    ``is_bounded``: quotas or slots of the scenario may delay or refuse calls.
     ``defers_key``: the store is remote and no rule needs the attempt before the quotas are charged, so one store
     command counts the attempt and charges the quotas.
     ``derive_answer_key``: returns the response key for a fingerprint and an attempt.
@@ -71,20 +72,20 @@ class Emulator:
         self.tokens = list_credentials(scenario)
         self.journal = scenario.journal
         self.bounds = scenario.bounds
-        self.strict = scenario.strict
-        self.unmatched = scenario.miss_policy
+        self.strict, self.unmatched = scenario.strict, scenario.miss_policy
         self.replay = scenario.replay
         self.seeks_elsewhere = scenario.replay is not None or self.unmatched in ("forward", "record")
         self.quotas = list_quotas(scenario.limits)
         self.principals = name_principals(scenario.limits)
         self._retirements = Retirements(scenario.outages, self.started)
         self.retires = bool(self._retirements)
-        self._recoveries = recoveries = SlowRecoveries(scenario.outages, self.started)
-        find_recovery = self._find_recovery if recoveries else None
+        self._recoveries = SlowRecoveries(scenario.outages, self.started)
+        find_recovery = self._find_recovery if self._recoveries else None
         self._admission = AdmissionController(compile_limits(scenario.limits), state, find_recovery)
-        self._is_bounded = is_bounded(scenario, latency) or bool(recoveries)
+        self._has_slots = has_slots(scenario, latency)
+        self.is_bounded = self._has_slots or bool(scenario.limits or self._recoveries)
         self.budget = open_budget(scenario, state)
-        self.defers_key = self._is_bounded and self._local is None and not _is_ruled(scenario)
+        self.defers_key = self.is_bounded and self._local is None and not _is_ruled(scenario)
         self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets
         self.max_searched = self._matcher.max_searched
@@ -131,48 +132,36 @@ class Emulator:
         """Return the headers that announce a deployment's retirement; ``now``: Unix seconds."""
         return self._retirements.list_warnings(deployment.vendor, deployment.name, now - self.started, self.started)
 
-    def admission_for(self, call: InferenceCall) -> AdmissionController | None:
-        """Return the admission controller if a quota or slot may delay or refuse the call."""
-        return self._admission if self._is_bounded or call.quotas else None
-
     def explain(self, attributes: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
         """Return the result of each rule up to the one that matched; counts nothing."""
         return tuple(map(self.tokens.redact_result, self._matcher.explain(attributes, match)))
 
-    async def admit(
-        self,
-        call: InferenceCall,
-        match: Match,
-        request: Request,
-        fingerprint: bytes,
-        now: float,
-        control: AdmissionController,
-        repeated: Hashable = None,
-    ) -> tuple[Plan, Ticket]:
-        """Admit a call, assign its key, and return its plan and ticket.
+    def admit_now(self, call: InferenceCall, request: Request) -> Ticket | None:
+        """Do :meth:`admit` without waiting; return ``None``, with nothing charged, if that takes :meth:`admit`."""
+        return None if self._has_slots else self._admission.reserve_now(call, request, self.clock.now() - self.started)
+
+    async def admit(self, call: InferenceCall, match: Match, request: Request, fingerprint: bytes) -> Ticket:
+        """Charge the quotas of a call, assign its key, and wait for its slot.
 
         Raises:
-            EmulatedError: as :meth:`decide`; or a quota is exhausted or the server is full. Nothing is charged then.
+            EmulatedError: a quota is exhausted or the server is full. Nothing is charged then.
             DocumentsError: as :meth:`assign_key`.
         """
         latency, since_start = self._latency_of(match), self.clock.now() - self.started
         if request.has_key:
-            admission = await control.reserve(call, request, since_start)
+            admission = await self._admission.reserve(call, request, since_start)
         else:
             try:
-                admission = await control.reserve(call, request, since_start, fingerprint)
+                admission = await self._admission.reserve(call, request, since_start, fingerprint)
             finally:
                 request.key = self.derive_answer_key(fingerprint, request.attempt)
         if latency.load is not None:
-            await control.acquire(admission, call, since_start, latency.load)
-        try:
-            plan = await self.plan(call, match, request.key, now, admission, repeated)
-            if admission.shares.has_places:
-                await control.set_expected_end(admission, now - self.started + plan.due)
-        except BaseException:
-            await control.release(admission, None, self.clock.now() - self.started)
-            raise
-        return plan, admission
+            await self._admission.acquire(admission, call, since_start, latency.load)
+        return admission
+
+    def set_expected_end(self, admission: Ticket, end: float) -> Awaitable[None]:
+        """Set when a call that takes a place is expected to end, Unix seconds."""
+        return self._admission.set_expected_end(admission, end - self.started)
 
     def release(self, admission: Ticket, output_tokens: int | None, now: float) -> Awaitable[None]:
         """Release an admitted call with the output tokens sent; ``None``: the call was refused after its admission."""
@@ -235,7 +224,7 @@ class Emulator:
         if broken is not None:
             reply = replace(reply or GENERATED, broken=broken)
         content = self._generate(call, reply) if reply or repeated is None else self._find_content(call, repeated)
-        slot, quota = (None, ()) if admission is None else (admission.slot, admission.balances)
+        slot, quota = (None, ()) if admission is None else (admission.slot, admission.left)
         waited = call.delay + (0.0 if slot is None else max(0.0, slot.since - (now - self.started)))
         if not waited and (self.immediate if outcome.latency is None else self._latency_of(match).immediate):
             return Plan(key, now, content.choices, content.vectors, content.prompts, content.usage, 0.0, quota)
@@ -292,10 +281,10 @@ def _is_ruled(scenario: Scenario) -> bool:
     return bool(scenario.rules or scenario.miss_policy != "answer" or scenario.replay)
 
 
-def is_bounded(scenario: Scenario, latency: Latency) -> bool:
-    """Return whether calls may wait for others or be refused because of others."""
+def has_slots(scenario: Scenario, latency: Latency) -> bool:
+    """Return whether calls may wait for the end of others."""
     steps = [step for rule in scenario.rules for step in (rule, *(rule.sequence or ()))]
-    return bool(scenario.limits or latency.load or any(step.latency and step.latency.load for step in steps))
+    return bool(latency.load or any(step.latency and step.latency.load for step in steps))
 
 
 def pace(
@@ -305,7 +294,7 @@ def pace(
     now: float,
     running: int = 1,
     waited: float = 0.0,
-    quota: Sequence[Balance] = (),
+    quota: Left = (),
 ) -> Plan:
     """Return the plan with the due time of each token.
 

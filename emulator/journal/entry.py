@@ -14,7 +14,7 @@ from weakref import ref
 from emulator.core.conversation import find_prompt_line
 from emulator.core.http import MAX_PATH, Headers, Request
 from emulator.core.plan import Choice
-from emulator.core.quota import Balance
+from emulator.core.quota import Left
 from emulator.core.redaction.values import redact_text
 from emulator.faults import FaultSite
 from emulator.scenario.credentials import ListedCredentials
@@ -113,9 +113,7 @@ class EntryExplainer(Protocol):
     def read(self, entry: JournalEntry) -> RequestAttributes | None:
         """Return the request as the rules read it, or ``None`` if it was evicted; a truncated body is absent."""
 
-    def respond_again(
-        self, request: Request, match: Match, started: float, quota: Sequence[Balance]
-    ) -> RecordedResponse:
+    def respond_again(self, request: Request, match: Match, started: float, quota: Left) -> RecordedResponse:
         """Return the response that a request has had, which depends on nothing but the arguments."""
 
 

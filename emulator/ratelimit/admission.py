@@ -14,32 +14,22 @@ from itertools import count
 from typing import get_args
 
 from emulator.core.http import Request
-from emulator.core.quota import Balance, Charge, Quota, Unit
+from emulator.core.quota import Charge, Left, Quota, Shares, Unit
 from emulator.core.requests import CompletionRequest, EmbeddingRequest
-from emulator.core.storage import ATTEMPTS, LocalState, State
+from emulator.core.storage import ATTEMPTS, ChargedAccount, LocalState, State
 from emulator.core.vendor import InferenceCall
 from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, Slots
 from emulator.ratelimit.recovery import FindRecovery, Recovery
-from emulator.ratelimit.retry_after import LimitError, build_limit_error
+from emulator.ratelimit.retry_after import build_limit_error
+from emulator.ratelimit.strategies import charge, settle
 
 _MAX_CALLERS = 1024  # combinations of vendor, deployment, principal and quotas of the call in the cache
-_TICKET_NUMBERS = count()  # of all admission controllers of this process
+_NUMBERS = count()  # of all admission controllers of this process
 _UNITS: dict[Unit, int] = {unit: number for number, unit in enumerate(get_args(Unit))}
+_INPUT, _OUTPUT = _UNITS["input_tokens"], _UNITS["output_tokens"]
+_Costs = tuple[int, int, int, int, int]
 Select = Callable[[str, str, str], Sequence[Quota]]
 """Function of vendor, deployment and principal that returns the quotas that apply."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Shares:
-    """Shares of quotas that the calls of one caller are charged to.
-
-    Fields:
-        rows: quota, scope and number of the unit of each share.
-        has_places: some are quotas of concurrency, whose charges are places.
-    """
-
-    rows: Sequence[tuple[Quota, str, int]]
-    has_places: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -47,20 +37,29 @@ class Ticket:
     """Charges and slot that a call holds while it runs.
 
     Fields:
-        ticket: identifies the charges in the store.
-        prompt_tokens: number of tokens of all prompts of the call.
-        charges: one per share; that of a quota of concurrency is a place.
-        balances: one per charge, after it.
+        number: identifies the charges.
+        costs: units reserved, by the number of the unit; that of concurrency is a place.
+        at: when they were.
+        accounts: accounts that are charged; ``None``: the store finds them by the name of the ticket.
+        left: units left of each quota.
+        exact: number of output tokens after which there is nothing to settle; -1: there always is.
         slot: slot of ``latency.load``; ``None`` if the deployment has no such limit.
     """
 
     session: str
-    ticket: bytes
-    prompt_tokens: int
+    number: int
     shares: Shares
-    charges: Sequence[Charge] = ()
-    balances: Sequence[Balance] = ()
+    costs: _Costs
+    at: float
+    accounts: Sequence[ChargedAccount] | None = None
+    left: Left = ()
+    exact: int = -1
     slot: Slot | None = None
+
+    @property
+    def name(self) -> bytes:
+        """Return the name of the charges in the store."""
+        return self.number.to_bytes(8, "big")
 
 
 class AdmissionController:
@@ -76,6 +75,24 @@ class AdmissionController:
         self._local = state if isinstance(state, LocalState) else None
         self._slots = Slots()
 
+    def reserve_now(self, call: InferenceCall, request: Request, now: float) -> Ticket | None:
+        """Do :meth:`reserve` in a local store; return ``None`` if there is another, or if a quota is insufficient.
+
+        The call is then not charged yet, and :meth:`reserve` charges or refuses it.
+        """
+        if self._local is None or self._find_recovery is not None:
+            return None
+        ticket = self._open_ticket(call, request, now)
+        shares, costs = ticket.shares, ticket.costs
+        ticket.accounts = accounts = self._local.open_accounts(ticket.session, shares)
+        left = charge(accounts, ticket.number, costs, now)
+        if left is None:
+            return None
+        ticket.left = left
+        if not shares.has_places:
+            ticket.exact = costs[_OUTPUT]
+        return ticket
+
     async def reserve(self, call: InferenceCall, request: Request, now: float, identity: bytes | None = None) -> Ticket:
         """Make every charge of a call; a deployment with ``latency.load`` takes :meth:`acquire` next.
 
@@ -87,30 +104,32 @@ class AdmissionController:
             LimitError: ``RATE_LIMITED``: a quota was insufficient; nothing is charged.
             DocumentsError: the request was parsed without documents, and the session has some.
         """
-        session, deployment = request.session, call.deployment
-        shares = self._find_shares(deployment.vendor, deployment.name, request.principal, call.quotas)
-        prompt = sum(call.prompt_tokens)
-        ticket = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), prompt, shares)
+        ticket, session, bare = self._open_ticket(call, request, now), request.session, request.unread_collection
+        shares, costs = ticket.shares, ticket.costs
         recovery = None if self._find_recovery is None else self._recover(call, request, shares, now)
         if shares.rows:
-            output = count_reserved_output(call)
-            costs, least = (1, prompt, output, prompt + output, 1), (1, prompt, 0, prompt, 0)
+            least = (1, costs[_INPUT], 0, costs[_INPUT], 0)
             charges = [Charge(quota, scope, costs[unit], least[unit]) for quota, scope, unit in shares.rows]
-            ticket.charges = charges = charges if recovery is None else recovery.hold(charges)
-            if identity is not None:
-                request.attempt, ticket.balances = await self._state.admit(
-                    session, ATTEMPTS, identity, ticket.ticket, charges, now, request.unread_collection
-                )
-            elif self._local is not None:
-                ticket.balances = self._local.spend_now(session, ticket.ticket, charges, now)
+            charges = charges if recovery is None else recovery.hold(charges)
+            if identity is None:
+                balances = await self._state.spend(session, ticket.name, charges, now)
             else:
-                ticket.balances = await self._state.spend(session, ticket.ticket, charges, now)
-            refusal = _find_refusal(ticket, recovery, deployment.name)
-            if refusal is not None:
-                raise refusal
+                admitted = self._state.admit(session, ATTEMPTS, identity, ticket.name, charges, now, bare)
+                request.attempt, balances = await admitted
+            balances = balances if recovery is None else recovery.correct(charges, balances)
+            if any(balance.wait is not None for balance in balances):
+                raise build_limit_error(charges, balances, call.deployment.name)
+            ticket.left = [(balance.quota, balance.left) for balance in balances]
         elif identity is not None:
-            request.attempt = await self._state.count(session, ATTEMPTS, identity, request.unread_collection)
+            request.attempt = await self._state.count(session, ATTEMPTS, identity, bare)
         return ticket
+
+    def _open_ticket(self, call: InferenceCall, request: Request, now: float) -> Ticket:
+        """Return the ticket of a call that is not charged yet."""
+        deployment = call.deployment
+        shares = self._find_shares(deployment.vendor, deployment.name, request.principal, call.quotas)
+        prompt, output = sum(call.prompt_tokens), count_reserved_output(call)
+        return Ticket(request.session, next(_NUMBERS), shares, (1, prompt, output, prompt + output, 1), now)
 
     def _recover(self, call: InferenceCall, request: Request, shares: Shares, now: float) -> Recovery | None:
         """Return the state of a call's quotas after an outage; ``None``: all is back.
@@ -144,7 +163,11 @@ class AdmissionController:
 
     async def set_expected_end(self, ticket: Ticket, end: float) -> None:
         """Set when a call that takes a place is expected to end, for the ``Retry-After`` of calls that get none."""
-        await self._state.set_expected_end(ticket.session, ticket.ticket, end)
+        if ticket.accounts is None:
+            await self._state.set_expected_end(ticket.session, ticket.name, end)
+        else:
+            for account, _ in ticket.accounts:
+                account.set_expected_end(ticket.number, end)
 
     async def release(self, ticket: Ticket, output_tokens: int | None, now: float) -> None:
         """Settle the charges of a call that has ended, and free its slot.
@@ -153,17 +176,16 @@ class AdmissionController:
         """
         if ticket.slot is not None:
             self._slots.release(ticket.slot, now)
-        if ticket.charges:
-            if output_tokens is None:
-                costs = [0] * len(ticket.charges)
-            else:
-                prompt = ticket.prompt_tokens
-                true = (1, prompt, output_tokens, prompt + output_tokens, 0)
-                costs = [true[unit] for _, _, unit in ticket.shares.rows]
-            if self._local is not None:
-                self._local.settle_now(ticket.session, ticket.ticket, costs, now)
-            else:
-                await self._state.settle(ticket.session, ticket.ticket, costs, now)
+        costs: _Costs = (0, 0, 0, 0, 0)
+        if output_tokens is not None:
+            prompt = ticket.costs[_INPUT]
+            costs = (1, prompt, output_tokens, prompt + output_tokens, 0)
+        if ticket.accounts is not None:
+            settle(ticket.accounts, ticket.number, ticket.costs, costs, ticket.at, now)
+            ticket.accounts = ()  # settled once
+        elif ticket.shares.rows:
+            true = [costs[unit] for _, _, unit in ticket.shares.rows]
+            await self._state.settle(ticket.session, ticket.name, true, now)
 
 
 def _list_shares(select: Select, vendor: str, deployment: str, principal: str, quotas: tuple[Quota, ...]) -> Shares:
@@ -172,16 +194,6 @@ def _list_shares(select: Select, vendor: str, deployment: str, principal: str, q
     found = (*select(vendor, deployment, principal), *quotas)
     rows = [(quota, scopes[quota.per], _UNITS[quota.unit]) for quota in found]
     return Shares(rows, any(quota.unit == "concurrency" for quota in found))
-
-
-def _find_refusal(ticket: Ticket, recovery: Recovery | None, deployment: str) -> LimitError | None:
-    """Return the refusal of a call for which a quota is insufficient."""
-    if recovery is not None:
-        ticket.balances = recovery.correct(ticket.charges, ticket.balances)
-    for balance in ticket.balances:
-        if balance.wait is not None:
-            return build_limit_error(ticket.charges, ticket.balances, deployment)
-    return None
 
 
 def count_reserved_output(call: InferenceCall) -> int:
@@ -193,7 +205,8 @@ def count_reserved_output(call: InferenceCall) -> int:
     if isinstance(request, EmbeddingRequest):
         return 0
     prompt_tokens = prompts[0] if len(prompts) == 1 else max(prompts, default=0)
-    sampling, max_tokens = request.sampling, request.sampling.max_tokens
+    sampling = request.sampling
+    max_tokens = sampling.max_tokens
     if max_tokens is None or max_tokens >= deployment.max_answer(prompt_tokens):
         max_tokens = deployment.expected_answer(prompt_tokens)
     return max_tokens * sampling.n * (len(request.prompts) if isinstance(request, CompletionRequest) else 1)

@@ -6,37 +6,47 @@ Times are scenario seconds. Redis has the same in ``storage/redis/scripts/accoun
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable, Sequence
 from heapq import nsmallest
 from math import floor, inf
-from typing import Protocol
 
-from emulator.core.quota import Quota
+from emulator.core.quota import Left, Quota
+from emulator.core.storage import Account, ChargedAccount
 
 _TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time at the end of a wait
 
 
-class Account(Protocol):
-    """Charges to one share of a quota."""
+def charge(
+    accounts: Sequence[ChargedAccount],
+    ticket: Hashable,
+    costs: Sequence[int],
+    now: float,
+    needed: Sequence[int] | None = None,
+) -> Left | None:
+    """Make every charge of a call, or none; return what is left then, or ``None`` if an account has too few units.
 
-    quota: Quota
+    ``needed``: units that must be available; absent: the costs. A charge without cost needs none.
+    """
+    for account, position in accounts:
+        units = costs[position] if needed is None else needed[position]
+        if account.used + units > account.amount and units and account.wait(units, now) is not None:
+            return None
+    return [(account.quota, account.take(ticket, costs[position], now)) for account, position in accounts]
 
-    def left(self, now: float) -> int:
-        """Return the whole units available now; never negative."""
 
-    def wait(self, cost: int, now: float) -> float | None:
-        """Return the seconds until ``cost`` units are available without further charges; ``None``: now.
-
-        A cost above the quota's amount is never available; the wait is then one window.
-        """
-
-    def take(self, ticket: bytes, cost: int, now: float) -> int:
-        """Charge ``cost`` units, also if they are not available; return the units left."""
-
-    def set_expected_end(self, ticket: bytes, end: float) -> None:
-        """Set when the call of a ticket is expected to end."""
-
-    def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
-        """Replace a charge of ``taken`` units, made at time ``at``, by one of ``cost``."""
+def settle(
+    accounts: Sequence[ChargedAccount],
+    ticket: Hashable,
+    taken: Sequence[int],
+    costs: Sequence[int],
+    at: float,
+    now: float,
+) -> None:
+    """Replace the charges of a call, made at time ``at``, by the true costs."""
+    for account, position in accounts:
+        before, cost = taken[position], costs[position]
+        if cost != before:
+            account.settle(ticket, before, cost, at, now)
 
 
 class _Timed:
@@ -44,10 +54,10 @@ class _Timed:
 
     def __init__(self, quota: Quota) -> None:
         self.quota = quota
-        self._amount = quota.amount
+        self.amount = quota.amount
         self._window = quota.window
 
-    def set_expected_end(self, ticket: bytes, end: float) -> None:
+    def set_expected_end(self, ticket: Hashable, end: float) -> None:
         """Do nothing: charges outlast the call."""
 
 
@@ -58,37 +68,34 @@ class Bucket(_Timed):
         super().__init__(quota)
         self._rate = quota.amount / quota.window
         self._slack = self._rate * _TOLERANCE
-        self._used = 0.0
+        self.used = 0.0
         self._at = 0.0
 
     def left(self, now: float) -> int:
         return self.take(b"", 0, now)
 
     def wait(self, cost: int, now: float) -> float | None:
-        if now > self._at:
-            self._refill(now)
-        over = self._used + cost - self._amount
+        self.left(now)
+        over = self.used + cost - self.amount
         if over <= self._slack:
             return None
-        return over / self._rate if cost <= self._amount else self._window
+        return over / self._rate if cost <= self.amount else self._window
 
-    def take(self, ticket: bytes, cost: int, now: float) -> int:
-        if now > self._at:
-            self._refill(now)
-        self._used = used = self._used + cost
-        left = floor(self._amount - used + self._slack)
+    def take(self, ticket: Hashable, cost: int, now: float) -> int:
+        used, passed = self.used, now - self._at
+        if passed > 0.0:
+            used -= passed * self._rate
+            if used < 0.0:
+                used = 0.0
+            self._at = now
+        self.used = used = used + cost
+        left = floor(self.amount - used + self._slack)
         return left if left > 0 else 0
 
-    def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
-        if now > self._at:
-            self._refill(now)
-        used = self._used + cost - taken
-        self._used = used if used > 0.0 else 0.0
-
-    def _refill(self, now: float) -> None:
-        used = self._used - (now - self._at) * self._rate
-        self._used = used if used > 0.0 else 0.0
-        self._at = now
+    def settle(self, ticket: Hashable, taken: int, cost: int, at: float, now: float) -> None:
+        self.left(now)
+        used = self.used + cost - taken
+        self.used = used if used > 0.0 else 0.0
 
 
 class FixedWindow(_Timed):
@@ -96,31 +103,31 @@ class FixedWindow(_Timed):
 
     def __init__(self, quota: Quota) -> None:
         super().__init__(quota)
+        self.used = 0
         self._number = 0
-        self._used = 0
 
     def left(self, now: float) -> int:
         return self.take(b"", 0, now)
 
     def wait(self, cost: int, now: float) -> float | None:
         self._turn(now)
-        if self._used + cost <= self._amount:
+        if self.used + cost <= self.amount:
             return None
-        return (self._number + 1) * self._window - now if cost <= self._amount else self._window
+        return (self._number + 1) * self._window - now if cost <= self.amount else self._window
 
-    def take(self, ticket: bytes, cost: int, now: float) -> int:
+    def take(self, ticket: Hashable, cost: int, now: float) -> int:
         self._turn(now)
-        self._used += cost
-        return max(0, self._amount - self._used)
+        self.used += cost
+        return max(0, self.amount - self.used)
 
-    def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
+    def settle(self, ticket: Hashable, taken: int, cost: int, at: float, now: float) -> None:
         if self._number_at(at) == self._number:
-            self._used += cost - taken
+            self.used += cost - taken
 
     def _turn(self, now: float) -> None:
         number = self._number_at(now)
         if number > self._number:
-            self._number, self._used = number, 0
+            self._number, self.used = number, 0
 
     def _number_at(self, time: float) -> int:
         return floor((time + _TOLERANCE) / self._window)
@@ -131,17 +138,17 @@ class SlidingWindow(_Timed):
 
     def __init__(self, quota: Quota) -> None:
         super().__init__(quota)
-        self._used = 0
-        self._charges: deque[tuple[float, bytes]] = deque()
-        self._costs: dict[bytes, int] = {}
+        self.used = 0
+        self._charges: deque[tuple[float, Hashable]] = deque()
+        self._costs: dict[Hashable, int] = {}
 
     def left(self, now: float) -> int:
         self._slide(now)
-        return max(0, self._amount - self._used)
+        return max(0, self.amount - self.used)
 
     def wait(self, cost: int, now: float) -> float | None:
         self._slide(now)
-        over = self._used + cost - self._amount
+        over = self.used + cost - self.amount
         if over <= 0:
             return None
         for at, ticket in self._charges:
@@ -150,21 +157,21 @@ class SlidingWindow(_Timed):
                 return at + self._window - now
         return self._window
 
-    def take(self, ticket: bytes, cost: int, now: float) -> int:
+    def take(self, ticket: Hashable, cost: int, now: float) -> int:
         self._slide(now)
-        self._used += cost
+        self.used += cost
         self._charges.append((now, ticket))
         self._costs[ticket] = cost
-        return max(0, self._amount - self._used)
+        return max(0, self.amount - self.used)
 
-    def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
+    def settle(self, ticket: Hashable, taken: int, cost: int, at: float, now: float) -> None:
         if ticket in self._costs:
             self._costs[ticket] = cost
-            self._used += cost - taken
+            self.used += cost - taken
 
     def _slide(self, now: float) -> None:
         while self._charges and self._charges[0][0] + self._window <= now + _TOLERANCE:
-            self._used -= self._costs.pop(self._charges.popleft()[1])
+            self.used -= self._costs.pop(self._charges.popleft()[1])
 
 
 class Concurrency:
@@ -172,28 +179,32 @@ class Concurrency:
 
     def __init__(self, quota: Quota) -> None:
         self.quota = quota
-        self._amount = quota.amount
-        self._ends: dict[bytes, float] = {}
+        self.amount = quota.amount
+        self._ends: dict[Hashable, float] = {}
+
+    @property
+    def used(self) -> int:
+        return len(self._ends)
 
     def left(self, now: float) -> int:
-        return self._amount - len(self._ends)
+        return self.amount - len(self._ends)
 
     def wait(self, cost: int, now: float) -> float | None:
-        leaving = len(self._ends) + cost - self._amount
+        leaving = len(self._ends) + cost - self.amount
         if leaving <= 0:
             return None
         return max(0.0, nsmallest(leaving, self._ends.values())[-1] - now)
 
-    def take(self, ticket: bytes, cost: int, now: float) -> int:
+    def take(self, ticket: Hashable, cost: int, now: float) -> int:
         if cost:
             self._ends[ticket] = inf
-        return self._amount - len(self._ends)
+        return self.amount - len(self._ends)
 
-    def set_expected_end(self, ticket: bytes, end: float) -> None:
+    def set_expected_end(self, ticket: Hashable, end: float) -> None:
         if ticket in self._ends:
             self._ends[ticket] = end
 
-    def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
+    def settle(self, ticket: Hashable, taken: int, cost: int, at: float, now: float) -> None:
         self._ends.pop(ticket, None)
 
 

@@ -10,10 +10,12 @@ from math import inf
 from urllib.parse import SplitResult
 
 from emulator.core.json import JSON
-from emulator.core.quota import Balance, Charge, Level
-from emulator.core.storage import DocumentsError
-from emulator.ratelimit.strategies import Account, open_account
+from emulator.core.quota import Balance, Charge, Level, Quota, Shares
+from emulator.core.storage import Account, ChargedAccount, DocumentsError
+from emulator.ratelimit.strategies import charge, open_account, settle
 from emulator.storage.documents import DEFAULT_LIMITS, DocumentStore, StorageLimits
+
+_MAX_OPENED = 1024  # callers of a session whose accounts are remembered
 
 
 def open_memory(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> "MemoryStore":
@@ -51,18 +53,30 @@ class _Quotas:
 
     Fields:
         max_accounts: beyond it the oldest account is evicted.
-        taken: time and charges of each running call by ticket.
+        opened: accounts of each caller's shares, until one of them may have been evicted.
+        taken: time, accounts and costs of each running call by ticket.
     """
 
     max_accounts: int
     accounts: OrderedDict[tuple[str, str], Account] = field(default_factory=OrderedDict)
-    taken: dict[bytes, tuple[float, list[tuple[Charge, Account]]]] = field(default_factory=dict)
+    opened: dict[Shares, Sequence[ChargedAccount]] = field(default_factory=dict)
+    taken: dict[bytes, tuple[float, Sequence[ChargedAccount], Sequence[int]]] = field(default_factory=dict)
 
-    def open(self, charge: Charge) -> Account:
-        opened = self.accounts[charge.quota.name, charge.scope] = open_account(charge.quota)
-        if len(self.accounts) > self.max_accounts:
-            self.accounts.popitem(last=False)
-        return opened
+    def open(self, shares: Shares) -> Sequence[ChargedAccount]:
+        found = [(self.find(quota, scope), unit) for quota, scope, unit in shares.rows]
+        if len(self.opened) >= _MAX_OPENED:
+            self.opened.clear()
+        self.opened[shares] = found
+        return found
+
+    def find(self, quota: Quota, scope: str) -> Account:
+        found = self.accounts.get((quota.name, scope))
+        if found is None:
+            found = self.accounts[quota.name, scope] = open_account(quota)
+            if len(self.accounts) > self.max_accounts:
+                self.accounts.popitem(last=False)
+                self.opened.clear()
+        return found
 
 
 def _build_level(scope: str, account: Account, now: float) -> Level:
@@ -107,41 +121,36 @@ class MemoryState:
         counters.popitem(last=False)  # in a plain ``dict``, finding the first key scans all deleted slots before it
         self._free += 1
 
-    async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        return self.spend_now(session, ticket, charges, now)
+    def open_accounts(self, session: str, shares: Shares) -> Sequence[ChargedAccount]:
+        quotas = self._quotas[session]
+        return quotas.opened.get(shares) or quotas.open(shares)
 
-    def spend_now(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        quotas, found, refused = self._quotas[session], [], False
-        for charge in charges:
-            account = quotas.accounts.get((charge.quota.name, charge.scope)) or quotas.open(charge)
-            found.append((charge, account))
-            if charge.cost and account.wait(charge.cost + charge.held, now) is not None:
-                refused = True
-        if refused:
-            waits = [account.wait(charge.cost + charge.held, now) if charge.cost else None for charge, account in found]
-            return tuple([Balance(c.quota, a.left(now), wait) for (c, a), wait in zip(found, waits, strict=True)])
-        quotas.taken[ticket] = now, found
-        return tuple([Balance(charge.quota, account.take(ticket, charge.cost, now)) for charge, account in found])
+    async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        quotas = self._quotas[session]
+        accounts = [(quotas.find(one.quota, one.scope), position) for position, one in enumerate(charges)]
+        costs, needed = [one.cost for one in charges], [one.needed for one in charges]
+        left = charge(accounts, ticket, costs, now, needed)
+        if left is not None:
+            quotas.taken[ticket] = now, accounts, costs
+            return tuple([Balance(quota, units) for quota, units in left])
+        waits = [account.wait(needed[one], now) if needed[one] else None for account, one in accounts]
+        return tuple([Balance(a.quota, a.left(now), wait) for (a, _), wait in zip(accounts, waits, strict=True)])
 
     async def admit(
         self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        return await self.count(session, scope, key, bare), self.spend_now(session, ticket, charges, now)
+        return await self.count(session, scope, key, bare), await self.spend(session, ticket, charges, now)
 
     async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
-        _, charged = self._quotas[session].taken.get(ticket, (0.0, ()))
-        for _, account in charged:
+        _, accounts, _ = self._quotas[session].taken.get(ticket, (0.0, (), ()))
+        for account, _ in accounts:
             account.set_expected_end(ticket, end)
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
-        self.settle_now(session, ticket, costs, now)
-
-    def settle_now(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         found = self._quotas[session].taken.pop(ticket, None)
         if found is not None:
-            for (charge, account), cost in zip(found[1], costs, strict=True):
-                if cost != charge.cost:
-                    account.settle(ticket, charge.cost, cost, found[0], now)
+            at, accounts, taken = found
+            settle(accounts, ticket, taken, costs, at, now)
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         quotas = self._quotas.get(session)

@@ -2,7 +2,6 @@
 
 import asyncio
 import weakref
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.core.executor import cooperative
 from emulator.core.http import Request
-from emulator.core.quota import Balance
+from emulator.core.quota import Left
 from emulator.journal.entry import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload, RecordedResponse
 from emulator.journal.journal import _MAX_PENDING, _MAX_STALE, SCENARIO_BYTES, Journal
 from emulator.scenario.credentials import NO_TOKENS
@@ -31,9 +30,7 @@ class Witness:
     def read(self, entry: JournalEntry) -> RequestAttributes | None:
         return None
 
-    def respond_again(
-        self, request: Request, match: Match, started: float, quota: Sequence[Balance]
-    ) -> RecordedResponse:
+    def respond_again(self, request: Request, match: Match, started: float, quota: Left) -> RecordedResponse:
         return RecordedResponse()
 
 

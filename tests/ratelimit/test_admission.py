@@ -53,7 +53,7 @@ def open_gate(*limits: str) -> AdmissionController:
 async def admit(
     gate: AdmissionController, call: InferenceCall, request: Request, now: float, room: ConcurrencyLimits | None = None
 ) -> Ticket:
-    admission = await gate.reserve(call, request, now)
+    admission = gate.reserve_now(call, request, now) or await gate.reserve(call, request, now)
     if room is not None:
         await gate.acquire(admission, call, now, room)
     return admission
@@ -108,10 +108,10 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
     for sent, remaining in ((5, settled), (None, refused)):
         gate = open_gate(f"{{unit: {unit}, amount: 100{window}}}")
         admission = await admit(gate, make_call(prompt_tokens=(10, 2)), sent_by(), 0.0)
-        assert [balance.left for balance in admission.balances] == [left]
+        assert [units for _, units in admission.left] == [left]
         await gate.release(admission, sent, 0.0)
         probe = await admit(gate, make_call(EmbeddingRequest(inputs=("",)), prompt_tokens=(0,)), sent_by(), 0.0)
-        assert probe.balances[0].left == remaining - (unit in ("requests", "concurrency"))
+        assert probe.left[0][1] == remaining - (unit in ("requests", "concurrency"))
 
 
 @pytest.mark.covers("language/keys of a limit", "vendor", case="one vendor's")
@@ -187,7 +187,7 @@ async def test_rejected_call_charges_nothing() -> None:
     for _ in range(3):
         with pytest.raises(EmulatedError, match="rate_limited"):
             await admit(gate, make_call(chat(51)), sent_by(), 0.0)
-    assert [balance.left for balance in (await admit(gate, make_call(chat(50)), sent_by(), 0.0)).balances] == [1, 0]
+    assert [units for _, units in (await admit(gate, make_call(chat(50)), sent_by(), 0.0)).left] == [1, 0]
 
 
 async def test_overloaded_call_charges_nothing() -> None:
@@ -201,7 +201,7 @@ async def test_overloaded_call_charges_nothing() -> None:
     with pytest.raises(EmulatedError, match="overloaded"):
         await admit(gate, make_call(), sent_by(), 0.0, OnePlace())
     await gate.release(first, 1, 0.0)
-    assert (await admit(gate, make_call(), sent_by(), 0.0, OnePlace())).balances[0].left == 0
+    assert (await admit(gate, make_call(), sent_by(), 0.0, OnePlace())).left[0][1] == 0
 
 
 async def test_concurrency_retry_after_is_expected_end() -> None:

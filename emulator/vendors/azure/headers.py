@@ -5,7 +5,7 @@ All renderers of the vendor call it.
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from emulator.core.cache import lru
@@ -13,7 +13,7 @@ from emulator.core.hosts import is_loopback
 from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON, as_array, as_integer, as_text, dump_json
 from emulator.core.plan import Plan, Usage
-from emulator.core.quota import Balance
+from emulator.core.quota import Left
 from emulator.core.rng import format_uuid, prepare_key
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 
@@ -26,7 +26,7 @@ _GATEWAY = (_REGION, _NO_SNIFF)
 _GATEWAY_HSTS = (_REGION, ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"), _NO_SNIFF)
 _derive_name, _derive_answer = prepare_key(..., "apim"), prepare_key(..., "request")
 _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
-_COUNTED = ("requests", "tokens")
+_COUNTED = [(name, f"x-ratelimit-limit-{name}", f"x-ratelimit-remaining-{name}") for name in ("requests", "tokens")]
 _Counts = Mapping[str, tuple[int, int]]  # amount and remaining by the end of a header's name
 _NONE: _Counts = {}
 
@@ -61,9 +61,9 @@ def _count_defaults(plan: Plan, profile: DeploymentProfile) -> _Counts:
     return {"requests": (requests, requests - 1), "tokens": (tokens, tokens - plan.usage.total_tokens)}
 
 
-def quota_headers(balances: Sequence[Balance], usual: _Counts = _NONE) -> Headers:
+def quota_headers(left: Left, usual: _Counts = _NONE) -> Headers:
     """Return the tightest quota of each unit, as Foundry and Azure OpenAI count."""
-    return _count_quotas([(each.quota.unit, each.quota.amount, each.left) for each in balances], usual)
+    return _count_quotas([(quota.unit, quota.amount, units) for quota, units in left], usual)
 
 
 def throttled_headers(
@@ -96,9 +96,13 @@ def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: _Counts = _NONE
         name = _QUOTA_NAMES.get(unit)
         if name is not None and (name not in counts or remaining <= counts[name][1]):
             counts[name] = amount, remaining
-    rows = [(name, counts.get(name) or usual[name]) for name in _COUNTED if name in counts or name in usual]
-    limits = [(f"x-ratelimit-limit-{name}", str(amount)) for name, (amount, _) in rows]
-    return (*limits, *[(f"x-ratelimit-remaining-{name}", str(remaining)) for name, (_, remaining) in rows])
+    limits, rest = [], []
+    for name, limit, left in _COUNTED:
+        count = counts.get(name) or usual.get(name)
+        if count is not None:
+            limits.append((limit, f"{count[0]}"))
+            rest.append((left, f"{count[1]}"))
+    return (*limits, *rest)
 
 
 def gateway_headers(request: Request, hsts: bool | None) -> Headers:
