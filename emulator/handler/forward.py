@@ -5,6 +5,7 @@ The scenario asks for it (``unmatched: forward`` or ``record``); ``--forward`` o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,8 @@ from emulator.http.connection import IncomingRequest
 if TYPE_CHECKING:
     from emulator.recording.exchange import Ending
     from emulator.recording.folder import ExchangeFolder
-    from emulator.recording.relay import Observer, Relay, ResponseStart
+    from emulator.recording.observer import Observer, ResponseStart
+    from emulator.recording.relay import Relay
 
 _KEPT = 64 * 1024  # bytes of a response in the journal
 
@@ -124,7 +126,7 @@ class _JournalObserver:
         sent = self._context.sent
         sent.status, sent.first = head.status, self._context.started + offset
 
-    async def on_data(self, data: bytes, offset: float) -> None:
+    def on_data(self, data: bytes, offset: float) -> None:
         self._context.sent.size += len(data)
         self._body += data[: max(0, _KEPT - len(self._body))]
 
@@ -162,9 +164,9 @@ class _Observers:
         for each in self._observers:
             each.on_head(head, offset)
 
-    async def on_data(self, data: bytes, offset: float) -> None:
-        for each in self._observers:
-            await each.on_data(data, offset)
+    def on_data(self, data: bytes, offset: float) -> asyncio.Future[None] | None:
+        behind = [each.on_data(data, offset) for each in self._observers]
+        return next((each for each in behind if each is not None), None)
 
     def on_end(self, ending: Ending, offset: float, missing: int, excess: int) -> None:
         for each in self._observers:

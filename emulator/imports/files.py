@@ -18,7 +18,7 @@ from emulator.imports.logs import Batches, is_batch_line, is_litellm, read_litel
 from emulator.imports.mockserver import is_mockserver, read_mockserver
 from emulator.imports.result import ImportProblem, ImportResult, as_mapping, drop_unsendable
 from emulator.recording.exchange import SUFFIX, Exchange, RecordedWrite, drop_framing, format_exchange
-from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
+from emulator.recording.redact import Secrets, redact_headers, redact_parts, redact_target, redact_whole
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _MAX_FILE = 256 * 1024**2  # bytes
@@ -170,8 +170,9 @@ def redact_exchange(exchange: Exchange, secrets: Secrets) -> Exchange:
     exchange.target = redact_target(exchange.target, secrets)
     exchange.request_body = redact_whole(exchange.request_body, secrets, "request body")
     exchange.headers = redact_headers(drop_framing(exchange.headers), secrets, "response")
-    writes: list[RecordedWrite] = redact_writes(exchange.writes, secrets, "response body")[0]
-    exchange.writes = tuple(write for write in writes if write.data)
+    parts = redact_parts([write.data for write in exchange.writes], secrets, "response body")
+    pairs = zip(exchange.writes, parts, strict=True)
+    exchange.writes = tuple([RecordedWrite(write.offset, part) for write, part in pairs if part])
     exchange.redacted = secrets.total
     return exchange
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from errno import ENOENT
@@ -115,8 +115,8 @@ def drop_framing(headers: Iterable[tuple[str, str]]) -> Headers:
 
 def format_exchange(exchange: Exchange) -> str:
     """Format an exchange as the text of its file."""
-    parts = [format_opening(exchange), format_head(exchange), *map(format_write, exchange.writes)]
-    return "".join([*parts, format_end(exchange)])
+    body = format_writes([(write.offset, write.data) for write in exchange.writes])
+    return "".join([format_opening(exchange), format_head(exchange), body, format_end(exchange)])
 
 
 def format_opening(exchange: Exchange) -> str:
@@ -138,9 +138,23 @@ def format_head(exchange: Exchange) -> str:
     return "\n".join(lines) + "\n"
 
 
-def format_write(write: RecordedWrite) -> str:
-    """Format one write of the body."""
-    return "\n".join([f"=== write after {write.offset:.6f}", *format_body(write.data)]) + "\n"
+def format_writes(writes: Sequence[tuple[float, bytes]]) -> str:
+    """Format writes of the body, each with its offset."""
+    lines: list[str] = []
+    is_plain = _read_text(b"".join([data for _, data in writes]).replace(b"\n", b"")) is not None
+    for offset, data in writes:
+        lines.append(f"=== write after {offset:.6f}")
+        lines += _format_plain(data) if is_plain else format_body(data)
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _format_plain(data: bytes) -> Iterable[str]:
+    """Return the lines of a body of printable text, which need no check one by one."""
+    try:
+        *lines, rest = data.decode().split("\n")
+    except UnicodeDecodeError:  # the bytes of a character came in two writes
+        return format_body(data)
+    return [f"| {line}" if line else "|" for line in lines] + ([f". {rest}"] if rest else [])
 
 
 def format_end(exchange: Exchange) -> str:

@@ -16,14 +16,15 @@ from pathlib import Path
 
 from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers
-from emulator.recording.exchange import SUFFIX, Ending, Exchange, RecordedWrite, find_header, list_files
+from emulator.recording.exchange import SUFFIX, Ending, Exchange, find_header, list_files
+from emulator.recording.observer import ResponseStart
 from emulator.recording.redact import Secrets, redact_headers, redact_target
-from emulator.recording.relay import ResponseStart
 from emulator.recording.writer import MAX_BODY, SEARCH_WINDOW, ZLIB_WINDOWS, ExchangeSummary, LocalWriters, Writers
 
 _MAX_WAITING = 16 * SEARCH_WINDOW  # bytes; then the service waits for the disk
 _NUMBERS = count()
 _WORD = re.compile(r"[^a-z0-9]+")
+_Parts = tuple[list[float], list[bytes]]
 _STREAMS = ("text/event-stream", "application/x-ndjson")
 
 
@@ -94,7 +95,7 @@ class ExchangeFolder:
 
 
 class ExchangeRecorder:
-    """Recorder of one exchange; observes a call while it passes, see :class:`~emulator.recording.relay.Observer`."""
+    """Recorder of one exchange; observes a call while it passes, see :class:`~emulator.recording.observer.Observer`."""
 
     def __init__(self, folder: ExchangeFolder, path: Path, exchange: Exchange) -> None:
         self._folder = folder
@@ -103,8 +104,9 @@ class ExchangeRecorder:
         self._number = next(_NUMBERS)
         self._request: list[bytes] = []
         self._request_size = 0
-        self._writes: list[RecordedWrite] = []
-        self._waiting = 0  # bytes
+        self._offsets: list[float] = []
+        self._parts: list[bytes] = []
+        self._waiting = 0  # bytes of these parts
         self._size = 0  # bytes of a body that is one document
         self._is_stream = False
         self._is_open = False
@@ -128,25 +130,33 @@ class ExchangeRecorder:
         window = ZLIB_WINDOWS.get(find_header(head.headers, "content-encoding").strip().lower())
         self._unpacker = None if window is None else zlib.decompressobj(window)
 
-    async def on_data(self, data: bytes, offset: float) -> None:
+    def on_data(self, data: bytes, offset: float) -> asyncio.Future[None] | None:
         self._folder.totals.received += len(data)
         if self._unpacker is not None:
             data = self._unpack(data)
         if not data or self._error is not None:
-            return
+            return None
         if not self._is_stream:
             self._size += len(data)
             if self._size > MAX_BODY:
                 self._exchange.unkept += len(data)
-                return
-        self._writes.append(RecordedWrite(offset, data))
+                return None
+        self._offsets.append(offset)
+        self._parts.append(data)
         self._waiting += len(data)
-        if self._waiting > SEARCH_WINDOW:
-            if self._flushing is not None and self._waiting > _MAX_WAITING:
-                await asyncio.wait({self._flushing})  # not itself: the call may be cancelled meanwhile
-            if self._flushing is None or self._flushing.done():
-                self._flushing = asyncio.ensure_future(self._flush())
-                self._folder.follow(self._flushing)
+        return self._hand_over() if self._waiting > SEARCH_WINDOW else None
+
+    def _hand_over(self) -> asyncio.Future[None] | None:
+        """Have the parts written once those before are; return what has to be done first if there are too many."""
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.ensure_future(self._flush(self._take_parts()))
+            self._folder.follow(self._flushing)
+        return self._flushing if self._waiting > _MAX_WAITING else None
+
+    def _take_parts(self) -> _Parts:
+        taken = self._offsets, self._parts
+        self._offsets, self._parts, self._waiting = [], [], 0
+        return taken
 
     def _unpack(self, data: bytes) -> bytes:
         assert self._unpacker is not None
@@ -166,10 +176,9 @@ class ExchangeRecorder:
     def on_failed(self, reason: str) -> None:
         self._folder.totals.failed.append(f"{self._exchange.vendor} {self._exchange.method}: {reason}")
 
-    async def _flush(self) -> None:
-        writes, self._writes, self._waiting = self._writes, [], 0
+    async def _flush(self, parts: _Parts) -> None:
         try:
-            await run_in_thread(self._add, writes)
+            await run_in_thread(self._add, *parts)
         except OSError as error:  # the call goes on without its recording
             self._error = error
         except Exception as error:
@@ -201,20 +210,23 @@ class ExchangeRecorder:
 
     # In the worker thread
 
-    def _add(self, writes: list[RecordedWrite]) -> None:
-        writers = self._folder.writers
-        if not self._is_open:
-            request = b"".join(self._request)
-            if self._request_size > MAX_BODY:
-                request = b""
-                self._exchange.unkept += self._request_size
-            self._request.clear()
-            self._is_open = True
-            opening = replace(self._exchange, request_body=request)
-            writers.open(self._number, self._path, opening, is_stream=self._is_stream)
-        writers.add(self._number, writes)
+    def _open(self) -> None:
+        """Begin the file, unless it is begun."""
+        if self._is_open:
+            return
+        request = b"".join(self._request)
+        if self._request_size > MAX_BODY:
+            request = b""
+            self._exchange.unkept += self._request_size
+        self._request.clear()
+        self._is_open = True
+        opening = replace(self._exchange, request_body=request)
+        self._folder.writers.open(self._number, self._path, opening, is_stream=self._is_stream)
+
+    def _add(self, offsets: list[float], parts: list[bytes]) -> None:
+        self._open()
+        self._folder.writers.add(self._number, offsets, parts)
 
     def _write_last(self) -> ExchangeSummary:
-        writes, self._writes = self._writes, []
-        self._add(writes)
-        return self._folder.writers.finish(self._number, self._exchange)
+        self._open()
+        return self._folder.writers.finish(self._number, self._exchange, *self._take_parts())

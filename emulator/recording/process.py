@@ -16,19 +16,21 @@ from pathlib import Path
 from typing import IO
 
 from emulator.core.processes import name_command
-from emulator.recording.exchange import Exchange, RecordedWrite
+from emulator.recording.exchange import Exchange
 from emulator.recording.writer import ExchangeSummary, LocalWriters
 
 _MODULE = "emulator.recording.process"
 _SIZE = struct.Struct(">Q")
 _NICE = 10  # streams come first
+_Opening = tuple[Path, Exchange, bool]
+"""Path, request and head of the response, and whether that is a stream."""
 
 
 class ProcessWriters:
     """Writer of exchanges in a process of its own, which ends with this one.
 
     The search takes about as long as passing a stream on: in a thread it would delay every event by milliseconds.
-    Writes go over as two lists of plain values, as objects take ten times as long to pickle, for which streams wait.
+    Parts go over as plain values, as objects take ten times as long to pickle, for which streams wait.
 
     ``process``: the child process.
     """
@@ -41,26 +43,30 @@ class ProcessWriters:
             process_group=0 if os.name == "posix" else None,  # Ctrl-C ends this process, which then ends that one
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
+        self._openings: dict[int, _Opening] = {}
 
     def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
-        self._ask("open", number, path, exchange, is_stream=is_stream)
+        """Begin a file with its first parts, or its end: most exchanges take one message."""
+        self._openings[number] = path, exchange, is_stream
 
-    def add(self, number: int, writes: Sequence[RecordedWrite]) -> None:
-        self._ask("add", number, [write.offset for write in writes], [write.data for write in writes])
+    def add(self, number: int, offsets: Sequence[float], parts: Sequence[bytes]) -> None:
+        self._ask(number, offsets, parts, None)
 
-    def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
-        found = self._ask("finish", number, exchange)
+    def finish(
+        self, number: int, exchange: Exchange, offsets: Sequence[float] = (), parts: Sequence[bytes] = ()
+    ) -> ExchangeSummary:
+        found = self._ask(number, offsets, parts, exchange)
         assert isinstance(found, ExchangeSummary)
         return found
 
     def close(self) -> None:
         self.process.communicate()
 
-    def _ask(self, name: str, *arguments: object, **options: object) -> object:
+    def _ask(self, number: int, offsets: Sequence[float], parts: Sequence[bytes], ending: Exchange | None) -> object:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
-            _send(self.process.stdin, (name, arguments, options))
+            _send(self.process.stdin, (number, self._openings.pop(number, None), offsets, parts, ending))
             found = _receive(self.process.stdout)
         except (BrokenPipeError, EOFError):
             raise OSError("the process that writes the files has ended") from None
@@ -93,6 +99,24 @@ def _step_back() -> None:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
+def _write(
+    writers: LocalWriters,
+    number: int,
+    opening: _Opening | None,
+    offsets: Sequence[float],
+    parts: Sequence[bytes],
+    ending: Exchange | None,
+) -> ExchangeSummary | None:
+    """Write some parts of an exchange, and its begin or its end if they are given."""
+    if opening is not None:
+        path, exchange, is_stream = opening
+        writers.open(number, path, exchange, is_stream=is_stream)
+    if ending is not None:
+        return writers.finish(number, ending, offsets, parts)
+    writers.add(number, offsets, parts)
+    return None
+
+
 def _run() -> None:
     """Write exchanges as the parent process commands, until its pipe is closed."""
     _step_back()
@@ -103,12 +127,8 @@ def _run() -> None:
         except EOFError:
             return
         assert isinstance(asked, tuple)
-        name, arguments, options = asked
-        if name == "add":
-            number, offsets, parts = arguments
-            arguments = number, [RecordedWrite(*pair) for pair in zip(offsets, parts, strict=True)]
         try:
-            found: object = getattr(writers, name)(*arguments, **options)
+            found: object = _write(writers, *asked)
         except OSError as error:
             found = error
         except Exception as error:  # the next exchanges are written all the same

@@ -1,4 +1,4 @@
-"""Receive the bytes of a service that sends more than its Content-Length announces.
+"""Receive the bytes of a service with aiohttp's client, and learn of each part in the call that receives it.
 
 aiohttp's parser reads the bytes after a response as another response. If they are none and came together with the
 head, it drops the response as well, which every other client reads to its announced end.
@@ -7,6 +7,7 @@ head, it drops the response as well, which every other client reads to its annou
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
 import aiohttp
@@ -26,6 +27,7 @@ class ResponseReceiver(ResponseHandler):
         self.after_head = 0
         self._head = b""
         self._is_in_head = True
+        self._is_held = False
 
     def set_response_params(self, **options: object) -> None:
         """Begin a response."""
@@ -48,6 +50,58 @@ class ResponseReceiver(ResponseHandler):
         if not self._is_in_head:
             self.after_head += len(data)
         super().data_received(data)
+
+    def pause_reading(self) -> None:
+        self._is_held = True
+        super().pause_reading()
+
+    def resume_reading(self, *options: object, **named: object) -> None:
+        """Read on; a reader that is empty asks for it after each part, for which aiohttp runs its parser again."""
+        if self._is_held:
+            self._is_held = False
+            super().resume_reading(*options, **named)  # type: ignore[arg-type]  # not every release has options
+
+
+class ArrivalNotifier(asyncio.Protocol):
+    """Protocol before aiohttp's on the connection of a response, which calls ``on_arrival`` once aiohttp has parsed.
+
+    It leaves the connection at the end of the response, as aiohttp uses the connection again. ``is_lost``: there is no
+    connection any more.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse, on_arrival: Callable[[], None]) -> None:
+        self._on_arrival = on_arrival
+        connection = response.connection  # none once the response is complete
+        transport = None if connection is None else connection.transport
+        self.is_lost = transport is None
+        if connection is not None and connection.protocol is not None and transport is not None:
+            self._handler, self._transport = connection.protocol, transport
+            self._handler.read_timeout = None  # it would set a timer anew for each part
+            transport.set_protocol(self)
+            response.content.on_eof(self.remove)
+
+    def remove(self) -> None:
+        """Leave the connection to aiohttp."""
+        if not self.is_lost and self._transport.get_protocol() is self:
+            self._transport.set_protocol(self._handler)
+
+    def data_received(self, data: bytes) -> None:
+        self._handler.data_received(data)
+        self._on_arrival()
+
+    def eof_received(self) -> None:
+        self._handler.eof_received()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._handler.connection_lost(exc)
+        self.is_lost = True
+        self._on_arrival()
+
+    def pause_writing(self) -> None:
+        self._handler.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._handler.resume_writing()
 
 
 def _create_receiver(loop: asyncio.AbstractEventLoop) -> ResponseHandler:

@@ -1,6 +1,6 @@
 """Pass a request on to a real service and its response back, byte for byte as it arrives.
 
-The server of ``emulator record`` and forwarded requests use it; an ``Observer`` sees each part.
+The server of ``emulator record`` and forwarded requests use it; an observer sees each part.
 """
 
 from __future__ import annotations
@@ -8,25 +8,24 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic, time
-from typing import Literal, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from emulator.core.http import Headers
 from emulator.core.redaction.names import list_words
 from emulator.core.text import reason_phrase
 from emulator.http.connection import Connection, IncomingRequest
-from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk
-from emulator.http.schedule import MAX_UNSENT
+from emulator.http.response_head import WITHOUT_BODY
 from emulator.http.writer import reset
 from emulator.recording.exchange import Ending
-from emulator.recording.receiver import ServiceConnector, count_excess
+from emulator.recording.observer import Framing, Observer, ResponseStart
+from emulator.recording.receiver import ServiceConnector
+from emulator.recording.relayed_body import RelayedBody
 
 _HOP_BY_HOP = list_words(
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
@@ -39,47 +38,9 @@ _MAX_BYTES = 256 * 1024  # of a request body that is sent in one write
 _MAX_LINE = 64 * 1024
 _SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
-Framing = Literal["length", "chunked", "close", "none"]
-
 
 class UpstreamError(ValueError):
     """An upstream is not ``vendor=URL``; the message is one line for the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseStart:
-    """Head of a response, as the service sent it."""
-
-    status: int
-    reason: str
-    headers: Headers
-    framing: Framing
-    length: int | None
-
-
-class Observer(Protocol):
-    """Receiver of the parts of a call while they pass; offsets are seconds after the request was complete."""
-
-    def on_request(self, data: bytes) -> None:
-        """Take a part of the request's body."""
-
-    def on_sent(self, time: float) -> None:
-        """Take the Unix time when the request was complete."""
-
-    def on_head(self, head: ResponseStart, offset: float) -> None:
-        """Take the head of the response."""
-
-    async def on_data(self, data: bytes, offset: float) -> None:
-        """Take a part of the response's body, after the client has it; may wait to slow the service down."""
-
-    def on_end(self, ending: Ending, offset: float, missing: int, excess: int) -> None:
-        """Take the end of the response, before its last bytes are written.
-
-        ``missing``: bytes that Content-Length announced and that never came; ``excess``: bytes that came after these.
-        """
-
-    def on_failed(self, reason: str) -> None:
-        """Take the reason why the service could not be reached."""
 
 
 def parse_upstreams(texts: Iterable[str], known: Iterable[str]) -> dict[str, str]:
@@ -175,7 +136,7 @@ class Relay:
             target: path and query for the service, encoded.
             body: body of the request, if it was read already.
         """
-        return await _RelayedCall(http, observer).run(
+        return await _RelayedCall(http, observer, self._silence).run(
             self._open(), http.head.method, f"{self.upstreams[vendor]}{target}", headers, body
         )
 
@@ -203,13 +164,14 @@ def _limit_codings(value: str) -> str:
 class _RelayedCall:
     """One request on its way to the service, and its response on its way back."""
 
-    def __init__(self, http: IncomingRequest, observer: Observer) -> None:
+    def __init__(self, http: IncomingRequest, observer: Observer, silence: float) -> None:
         self._http = http
         self._connection: Connection = http.connection
         self._observer = observer
+        self._silence = silence
         self._began = monotonic()  # finer than the time of some event loops, which is one of milliseconds
         self._head: ResponseStart | None = None
-        self._received = 0
+        self._body: RelayedBody | None = None
         self._is_sent = False
         self._has_ended = False
 
@@ -266,40 +228,26 @@ class _RelayedCall:
         head = self._head = _read_head(response, method)
         self._observer.on_head(head, self._offset())
         is_modern = self._http.head.is_modern
-        chunked = head.framing == "chunked" and is_modern
-        pending = _encode_head(head, is_modern=is_modern)
-        keeps = self._http.head.keep_alive and not _closes(head) and (chunked or head.framing in ("length", "none"))
+        is_chunked = head.framing == "chunked" and is_modern
+        opening = _encode_head(head, is_modern=is_modern)
+        keeps = self._http.head.keep_alive and not _closes(head) and (is_chunked or head.framing in ("length", "none"))
         if head.framing == "none":
             self._end("whole")
-            self._connection.write(pending)
+            self._connection.write(opening)
             return keeps
-        while True:
-            data, is_end_of_chunk = await response.content.readchunk()
-            if not data and is_end_of_chunk:  # it came apart from its data
-                continue
-            if not data:
-                break
-            offset = self._offset()
-            self._received += len(data)
-            if head.framing == "length" and self._received == head.length:  # the client may act on the last byte
-                await self._observer.on_data(data, offset)
-                excess = count_excess(response, self._received)
-                self._end("whole", offset, excess)
-                await self._write(pending + data)
-                return keeps and not excess
-            await self._write(pending + (chunk(data) if chunked else data))
-            pending = b""
-            await self._observer.on_data(data, offset)
-        self._end("whole")
-        await self._write(pending + (LAST_CHUNK if chunked else b""))
-        return keeps
-
-    async def _write(self, data: bytes) -> None:
-        connection = self._connection
-        if data:
-            connection.write(data)
-        if connection.unsent > MAX_UNSENT:
-            await connection.drain()
+        body = self._body = RelayedBody(
+            response,
+            head,
+            opening,
+            self._connection,
+            self._observer,
+            is_chunked=is_chunked,
+            began=self._began,
+            silence=self._silence,
+            on_whole=partial(self._end, "whole"),
+        )
+        await body.run()
+        return keeps and not body.excess
 
     def _end(self, ending: Ending, offset: float | None = None, excess: int = 0) -> None:
         """Tell the observer how the call ended; a client that leaves after the end of the response changes nothing."""
@@ -309,7 +257,7 @@ class _RelayedCall:
         head = self._head
         missing = 0
         if head is not None and head.framing == "length" and head.length is not None:
-            missing = max(0, head.length - self._received)
+            missing = max(0, head.length - (self._body.received if self._body is not None else 0))
         self._observer.on_end(ending, self._offset() if offset is None else offset, missing, excess)
 
     async def _break(self, error: Exception) -> bool:

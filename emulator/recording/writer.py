@@ -12,15 +12,14 @@ from typing import Protocol, TextIO
 from emulator.core.http import Headers
 from emulator.recording.exchange import (
     Exchange,
-    RecordedWrite,
     drop_framing,
     find_header,
     format_end,
     format_head,
     format_opening,
-    format_write,
+    format_writes,
 )
-from emulator.recording.redact import Secrets, redact_headers, redact_target, redact_whole, redact_writes
+from emulator.recording.redact import Secrets, redact_headers, redact_parts, redact_target, redact_whole
 
 MAX_BODY = 8 * 1024**2  # bytes of a body that is one document, or of one event; what exceeds it is left out
 SEARCH_WINDOW = 64 * 1024  # bytes of a stream that wait, as a credential may be split over its events
@@ -60,11 +59,13 @@ class Writers(Protocol):
     def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
         """Begin a file: request and head of the response."""
 
-    def add(self, number: int, writes: Sequence[RecordedWrite]) -> None:
-        """Take the next writes of a response."""
+    def add(self, number: int, offsets: Sequence[float], parts: Sequence[bytes]) -> None:
+        """Take the next parts of a response, and the seconds after which each came."""
 
-    def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
-        """Write the rest, and the ending that ``exchange`` has; return the summary."""
+    def finish(
+        self, number: int, exchange: Exchange, offsets: Sequence[float] = (), parts: Sequence[bytes] = ()
+    ) -> ExchangeSummary:
+        """Write the rest, the last parts, and the ending that ``exchange`` has; return the summary."""
 
     def close(self) -> None:
         """End; nothing is written afterwards."""
@@ -78,8 +79,9 @@ class _File:
         self._exchange = replace(exchange)  # it is redacted in place
         self._is_stream = is_stream
         self._secrets = Secrets()
-        self._waiting: list[RecordedWrite] = []
-        self._size = 0  # bytes that wait
+        self._offsets: list[float] = []
+        self._parts: list[bytes] = []  # that wait
+        self._size = 0  # bytes of these
         self._unkept = 0
         self._is_skipping = False
         self._tokens = 0
@@ -116,46 +118,47 @@ class _File:
         self._exchange.request_headers = _drop(self._exchange.request_headers, "content-encoding")
         return plain
 
-    def add(self, writes: Sequence[RecordedWrite]) -> None:
+    def add(self, offsets: Sequence[float], parts: Sequence[bytes]) -> None:
         if self._is_skipping:
-            writes = self._skip(writes)
-        self._waiting += writes
-        self._size += sum(len(write.data) for write in writes)
+            offsets, parts = self._skip(offsets, parts)
+        self._offsets += offsets
+        self._parts += parts
+        self._size += sum(map(len, parts))
         if not self._is_stream or self._size <= _BATCH:
             return
-        if any(write.data.endswith(b"\n") for write in self._waiting):
+        if any(part.endswith(b"\n") for part in self._parts):
             self._write(SEARCH_WINDOW)
         if self._size > MAX_BODY:  # one event that has no end
             self._unkept += self._size
-            self._waiting, self._size, self._is_skipping = [], 0, True
+            self._offsets, self._parts, self._size, self._is_skipping = [], [], 0, True
 
-    def _skip(self, writes: Sequence[RecordedWrite]) -> Sequence[RecordedWrite]:
+    def _skip(self, offsets: Sequence[float], parts: Sequence[bytes]) -> tuple[Sequence[float], Sequence[bytes]]:
         """Leave out the rest of an event that is too long."""
-        for number, write in enumerate(writes):
-            _, end, rest = write.data.partition(b"\n")
+        for number, part in enumerate(parts):
+            _, end, rest = part.partition(b"\n")
             if end:
-                self._unkept += len(write.data) - len(rest)
+                self._unkept += len(part) - len(rest)
                 self._is_skipping = False
-                return [RecordedWrite(write.offset, rest), *writes[number + 1 :]]
-            self._unkept += len(write.data)
-        return ()
+                return offsets[number:], [rest, *parts[number + 1 :]]
+            self._unkept += len(part)
+        return (), ()
 
     def _write(self, keep: int) -> None:
         """Write what no credential can reach any more; the rest waits."""
-        done, self._waiting = redact_writes(self._waiting, self._secrets, "response body", keep=keep)
-        self._size = sum(len(write.data) for write in self._waiting)
-        for write in done:
-            if write.data:
-                self._file.write(format_write(write))
-        data = b"".join(write.data for write in done)
+        done = redact_parts(self._parts, self._secrets, "response body", keep=keep)
+        self._file.write(format_writes([pair for pair in zip(self._offsets, done, strict=False) if pair[1]]))
+        self._offsets, self._parts = self._offsets[len(done) :], self._parts[len(done) :]
+        self._size = sum(map(len, self._parts))
+        data = b"".join(done)
         self._spoken += len(_SPOKEN.findall(data)) if self._is_stream else 0
         found = _TOKENS.findall(data)
         if found:
             self._tokens = int(found[-1])
 
-    def finish(self, ending: Exchange) -> ExchangeSummary:
+    def finish(self, ending: Exchange, offsets: Sequence[float], parts: Sequence[bytes]) -> ExchangeSummary:
         exchange = self._exchange
         with self._file as file:
+            self.add(offsets, parts)
             self._write(0)
             exchange.ending, exchange.ended = ending.ending, ending.ended
             exchange.missing, exchange.excess = ending.missing, ending.excess
@@ -180,15 +183,17 @@ class LocalWriters:
     def open(self, number: int, path: Path, exchange: Exchange, *, is_stream: bool) -> None:
         self._files[number] = _File(path, exchange, is_stream=is_stream)
 
-    def add(self, number: int, writes: Sequence[RecordedWrite]) -> None:
+    def add(self, number: int, offsets: Sequence[float], parts: Sequence[bytes]) -> None:
         try:
-            self._files[number].add(writes)
+            self._files[number].add(offsets, parts)
         except OSError:
             del self._files[number]
             raise
 
-    def finish(self, number: int, exchange: Exchange) -> ExchangeSummary:
-        return self._files.pop(number).finish(exchange)
+    def finish(
+        self, number: int, exchange: Exchange, offsets: Sequence[float] = (), parts: Sequence[bytes] = ()
+    ) -> ExchangeSummary:
+        return self._files.pop(number).finish(exchange, offsets, parts)
 
     def close(self) -> None:
         """Do nothing: these files need no process that would have to end."""

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,13 +25,17 @@ SPLIT = [
 ]
 
 
+def split(writes: Sequence[RecordedWrite]) -> tuple[list[float], list[bytes]]:
+    return [write.offset for write in writes], [write.data for write in writes]
+
+
 def write(writers: Writers, path: Path) -> str:
     """The file of a stream that arrives in parts, and what is counted."""
     writers.open(7, path / "0001-a.exchange", replace(STREAM, request_headers=(("api-key", SECRET),)), is_stream=True)
     for start in range(0, len(WORDS), 10):
-        writers.add(7, WORDS[start : start + 10])
-    writers.add(7, SPLIT)
-    done = writers.finish(7, replace(STREAM, ending="reset", ended=12.0, unkept=3))
+        writers.add(7, *split(WORDS[start : start + 10]))
+    writers.add(7, *split(SPLIT[:1]))
+    done = writers.finish(7, replace(STREAM, ending="reset", ended=12.0, unkept=3), *split(SPLIT[1:]))
     assert (done.secrets, done.unkept, done.exposed) == (2, 3, ("response body",))
     return done.path.read_text(encoding="utf-8")
 
@@ -52,8 +57,9 @@ def test_file_that_cannot_be_written_is_an_error_of_its_call(tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     writers = ProcessWriters()
     try:
+        writers.open(1, tmp_path / "file" / "0001-a.exchange", STREAM, is_stream=True)
         with pytest.raises(OSError, match=r"exists|directory"):
-            writers.open(1, tmp_path / "file" / "0001-a.exchange", STREAM, is_stream=True)
+            writers.finish(1, STREAM)
         write(writers, tmp_path / "other")
     finally:
         writers.close()
@@ -79,5 +85,5 @@ def test_end_of_the_process_is_an_error(tmp_path: Path) -> None:
 def test_tokens_are_counted(events: list[str], tokens: int, tmp_path: Path) -> None:
     writers = LocalWriters()
     writers.open(1, tmp_path / "0001-a.exchange", STREAM, is_stream=True)
-    writers.add(1, [RecordedWrite(0.0, f"data: {event}\n\n".encode()) for event in events])
+    writers.add(1, [0.0] * len(events), [f"data: {event}\n\n".encode() for event in events])
     assert writers.finish(1, STREAM).tokens == tokens

@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 
 from emulator.http.connection import IncomingRequest
-from emulator.recording.exchange import RecordedWrite, load_folder
-from emulator.recording.redact import Secrets, redact_target, redact_writes
+from emulator.recording.exchange import load_folder
+from emulator.recording.redact import Secrets, redact_parts, redact_target
 from tests.recording.servers import recording, serving
 
 HEX, WORD = "0123456789abcdef" * 4, "AbC1dEf2GhI3jKl4MnO5pQr6StU7vWx8YzA9" * 3
@@ -139,12 +139,8 @@ def test_token_at_the_edge_of_a_window_waits() -> None:
         for part in ["word " * 20, secret[:40], secret[40:] + "; that is all", "end"]
     ]
     secrets = Secrets()
-    writes = [RecordedWrite(float(number), event) for number, event in enumerate(events)]
-    done, left = redact_writes(writes[:2], secrets, "body", keep=1)
-    assert [write.data for write in done] == events[:1]
-    last, rest = redact_writes([*left, *writes[2:]], secrets, "body")
-    assert not rest
-    assert b"".join(write.data for write in last) == (
+    assert redact_parts(events[:2], secrets, "body", keep=1) == events[:1]
+    assert b"".join(redact_parts(events[1:], secrets, "body")) == (
         'data: {"t": "sk-a…"}\n\ndata: {"t": "; that is all"}\n\ndata: {"t": "end"}\n\n'.encode()
     )
 
@@ -161,8 +157,7 @@ def test_token_at_the_edge_of_a_window_waits() -> None:
 )
 def test_text_without_credentials_stays(text: str) -> None:
     secrets = Secrets()
-    done, _ = redact_writes([RecordedWrite(0.0, text.encode())], secrets, "body")
-    assert done[0].data == text.encode()
+    assert redact_parts([text.encode()], secrets, "body") == [text.encode()]
     assert not secrets.total
 
 
@@ -181,8 +176,7 @@ def test_query_in_a_path_is_redacted_however_often_it_is_encoded(times: int) -> 
 def test_credential_of_a_query_in_a_path_is_cut_elsewhere_too() -> None:
     secrets = Secrets()
     redact_target("/proxy/https%3A%2F%2Fh%2Fv1%3Fapi-key%3Dplainsecret99", secrets)
-    done, _ = redact_writes([RecordedWrite(0.0, b"you sent plainsecret99")], secrets, "body")
-    assert done[0].data == b"you sent plai\xe2\x80\xa6"
+    assert redact_parts([b"you sent plainsecret99"], secrets, "body") == [b"you sent plai\xe2\x80\xa6"]
 
 
 @pytest.mark.parametrize("target", ["/files/key%3Dreport", "/a%3Fb/c", "/%7B%22q%22%3A1%7D?code=", "/100%25/pin%3D1"])
