@@ -211,7 +211,7 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: 
     by_key: dict[Hashable, list[Call]] = defaultdict(list)
     for call in calls:
         by_key[call.key].append(call)
-    opening = _find_opening(calls)
+    opening = frozenset({call.connection: call for call in reversed(calls)}.values())
     joined = {key: _EqualCalls(equal, hedges, opening) for key, equal in by_key.items()}
     chains = sorted((chain for equal in joined.values() for chain in equal.chains), key=lambda chain: chain[0].start)
     crowds: list[Sequence[Sequence[Call]]] = []
@@ -224,15 +224,15 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: 
 
 
 class _EqualCalls:
-    """Calls of equal requests, in chains of attempts; ``opening``: calls for which a connection was opened."""
+    """Calls of equal requests, in chains of attempts; ``opening``: the first call of each connection."""
 
     def __init__(self, calls: Sequence[Call], hedges: int, opening: Set[Call]) -> None:
         self.chains: list[list[Call]] = []
         self._opening = opening
+        self._last_use = {call.connection: call.start for call in calls}
         # where any number is allowed, calls that never overlap are taken for those of one caller
         self._hedges = 1 if hedges == UNLIMITED and not _overlap(calls) else hedges
-        # a caller uses its connection again: one that opens another early is not alone, however many are allowed
-        if self._hedges == 1 and any(call in opening and _is_early(before, call) for before, call in pairwise(calls)):
+        if self._hedges == 1 and any(self._is_other_caller(before, call) for before, call in pairwise(calls)):
             self._hedges = UNLIMITED
         self._fresh: list[Call] = []  # answered calls that began a chain while others had failed
         self._closed: dict[Call, float] = {}  # when chains ended that do not go on, by first call
@@ -303,8 +303,8 @@ class _EqualCalls:
         is taken for a hasty one.
         """
         before = [chain for chain in self._failed if chain[-1].end <= call.start + find_slack(chain[-1])]
-        if call in self._opening:  # the caller that failed has a connection; it would not come back early on another
-            before = [chain for chain in before if not _is_early(chain[-1], call)]
+        if call in self._opening:
+            before = [chain for chain in before if not self._is_other_caller(chain[-1], call)]
         if self._hedges == 1 and len(before) < 2:  # without a look at its headers
             return next(iter(before), None)
         if not before:
@@ -323,18 +323,17 @@ class _EqualCalls:
         coming = len(self._starts) - bisect_left(self._starts, due)
         return first if callers >= self._hedges or coming < len(before) else None
 
+    def _is_other_caller(self, before: Call, call: Call) -> bool:
+        """Return whether a call came early after one that failed, on a new connection while the other was open."""
+        is_open = before.connection > 0 and self._last_use[before.connection] > call.start
+        return is_open and call in self._opening and before.may_be_retried and call.start < _find_due((before,))
+
     def _is_superseded(self, before: Call, call: Call) -> bool:
         """Return whether a client left a call as an equal one, open at the same time, had its answer."""
         return before.client_left and any(
             one.start <= before.end and before.start <= one.end <= min(call.start, before.end) + _SLACK
             for one in self._answered
         )
-
-
-def _find_opening(calls: Sequence[Call]) -> Set[Call]:
-    """Return the first call of each connection, of clients that use connections for more than one call."""
-    first = {call.connection: call for call in reversed(calls) if call.connection}
-    return frozenset(first.values()) if len(first) < len(calls) else frozenset()
 
 
 def _has_same_key(before: Call, call: Call) -> bool:
@@ -349,11 +348,6 @@ def _is_final(call: Call) -> bool:
 def _find_due(chain: Sequence[Call]) -> float:
     """Return when the next attempt may come at the earliest."""
     return chain[-1].end + max((chain[-1].asked or 0.0) * _EARLY, _AT_ONCE)
-
-
-def _is_early(before: Call, call: Call) -> bool:
-    """Return whether a call came too early after one that failed and left its connection open."""
-    return before.may_be_retried and before.whole and call.start < _find_due((before,))
 
 
 def find_slack(call: Call) -> float:

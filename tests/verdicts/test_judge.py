@@ -212,6 +212,13 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
             for many in (ROBUST, ANY)
         ],
         (TOLD, [refused(0, retry_after="1", connection=1), call(0.1, connection=2)], ROBUST, False),
+        # it closes the connection of an answer that it does not read
+        (
+            TOLD,
+            [refused(0, retry_after="1", connection=1), call(0.1, connection=2), call(1, connection=2)],
+            ROBUST,
+            False,
+        ),
         ("attempts", [refused(n / 9, connection=n % 3 + 1) for n in range(30)], ROBUST, False),
         ("backs_off", [refused(0, is_kept=False), refused(5), call(10)], ROBUST, None),
         ("attempts", [refused(2.0**n) for n in range(6)], ROBUST, False),
