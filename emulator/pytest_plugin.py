@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Generator, Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _CLIENT = pytest.StashKey["EmulatorClient"]()
 _SINCE = pytest.StashKey[int]()  # number of the last call before the test, in a session that tests share
+_BEGAN = pytest.StashKey[float]()  # Unix time at which the run began
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _COVERAGE: pytest.StashKey[Coverage] = pytest.StashKey()
 _SWEEP = "EMULATOR_SWEEP"  # as emulator.sweep.swept_tests names it
@@ -78,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, known in (("emulator_unused", _UNUSED), ("emulator_session_scope", _SCOPES)):
         if config.getini(name) not in known:
             raise pytest.UsageError(f"{name} is one of {', '.join(known)}, not {config.getini(name)!r}")
+    config.stash[_BEGAN] = time.time()
     _read_upstreams(config)  # a wrong one ends the run, not each test
     config.addinivalue_line("markers", " ".join(_MARKER.split()))
     if config.getoption("--emulator-report"):
@@ -340,8 +343,10 @@ def _recording(server: EmulatorClient, client: EmulatorClient, item: pytest.Item
         return
     keys["unmatched"] = "record"
     recorder = _require_recorder(server, item)
+    began = item.config.stash[_BEGAN]
     for file in plan.deletes:  # only once there is a service to record
-        file.unlink()
+        if file.stat().st_mtime < began:  # other tests of this run may record to the same folder
+            file.unlink(missing_ok=True)
     with recorder.recording(client.session_name, folder):
         yield keys
 
@@ -363,7 +368,7 @@ def _require_recorder(server: EmulatorClient, item: pytest.Item) -> LocalEmulato
     if not isinstance(server, LocalEmulator):
         pytest.fail("tests record only with an emulator in their own process", pytrace=False)
     if not item.config.getoption("--emulator-upstream"):
-        pytest.fail("there is nothing to record: name the service with --emulator-upstream VENDOR=URL", pytrace=False)
+        pytest.fail("there is no service to record: name it with --emulator-upstream VENDOR=URL", pytrace=False)
     return server
 
 

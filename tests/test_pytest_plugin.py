@@ -468,6 +468,18 @@ def test_record_modes_are_those_of_vcrpy(
         assert len(service.requests()) == reached
 
 
+@pytest.mark.slow
+def test_tests_that_share_a_recording_keep_each_others_calls(suite: pytest.Pytester) -> None:
+    """``all`` deletes what was recorded before the run, and nothing that the run itself recorded."""
+    second = RECORDED.replace("test_it", "test_new").replace('url("databricks")', 'url("databricks"), "new"')
+    with start() as service:
+        upstream = f"--emulator-upstream=databricks={service.url('databricks')}"
+        for _ in range(2):
+            run(suite, RECORDED + second, upstream, "--emulator-record=all").assert_outcomes(passed=2)
+            assert count_calls(suite) == 2
+    run(suite, RECORDED + second).assert_outcomes(passed=2)
+
+
 def test_wrong_upstream_ends_the_run_at_its_start(suite: pytest.Pytester) -> None:
     result = run(suite, RECORDED, "--emulator-upstream=nowhere=http://a")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
