@@ -11,6 +11,7 @@ from operator import attrgetter
 from emulator.scenario.outages import Outage
 
 _WIDTH, _LABELS, _ROW, _TOP = 1000, 240, 26, 34  # pixels
+_LONGEST = 34  # characters of a label
 _PLOT = _WIDTH - _LABELS - 20
 _TICKS = 8
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)  # seconds
@@ -96,8 +97,14 @@ def _place(time: float, end: float) -> float:
     return round(_LABELS + min(max(time, 0.0), end) / end * _PLOT, 2)
 
 
-def _label(text: str) -> str:
-    return f'<text x="8" y="16">{escape(text if len(text) <= 38 else text[:37] + "…")}</text>'
+def _label(name: str, note: str = "") -> str:
+    """Return the name of a row with a note beneath; a long name is cut; the title of one with a note has it whole."""
+    shown = escape(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…")
+    if not note:
+        return f'<text x="8" y="16">{shown}</text>'
+    whole = f"<title>{escape(f'{name}: {note}')}</title>"
+    second = f'<tspan x="8" y="23" fill="#545e70">{escape(note)}</tspan>'
+    return f'<text x="8" y="11" font-size="11">{whole}{shown}{second}</text>'
 
 
 def _bar(begin: float, end: float, total: float, colour: str, text: str, opacity: float = 0.85) -> str:
@@ -140,4 +147,4 @@ def _draw_calls(calls: Iterable[ShownCall], total: float) -> Iterator[str]:
         some = list(found)
         bad = sum(call.outcome != "answered" for call in some)
         bars = (_bar(call.begin, call.end, total, _COLOURS[call.outcome], call.text, 0.6) for call in some)
-        yield _label(f"{lane}: {len(some)} calls, {bad} not whole") + "".join(bars)
+        yield _label(lane, f"{len(some)} calls, {bad} not whole") + "".join(bars)

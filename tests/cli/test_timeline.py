@@ -77,6 +77,7 @@ def test_calls_of_a_journal_are_drawn_beneath(file: Path, capsys: pytest.Capture
     picture = capsys.readouterr().out
     assert "azure/gpt-4o: 2 calls, 1 not whole" in picture
     assert "azure/b: 1 calls, 1 not whole" in picture
+    assert ">1 calls, 1 not whole</tspan>" in picture
     assert "#2 503 overloaded, rule outage north, 2.000 s" in titles(picture)
     assert main(["timeline", str(file), "--journal", str(journal), "--session", "b"]) == 0
     assert "gpt-4o" not in capsys.readouterr().out
