@@ -126,7 +126,9 @@ def open_browser(url: str) -> None:
 
 def _describe(prepared: PreparedServer, urls: Mapping[str, str]) -> Mapping[str, object]:
     """Return the content of the banner as JSON fields."""
-    loaded, authority = prepared.loaded, prepared.tls.authority
+    loaded, authority, forwarding = prepared.loaded, prepared.tls.authority, prepared.built.forwarding
+    targets = {} if forwarding is None else {name: str(target) for name, target in forwarding.upstreams.items()}
+    recorded_to = None if forwarding is None or forwarding.path is None else str(forwarding.path)
     return {
         "version": __version__,
         "scenario": loaded.scenario.name,
@@ -135,6 +137,7 @@ def _describe(prepared: PreparedServer, urls: Mapping[str, str]) -> Mapping[str,
         "urls": dict(urls),
         "console": f"{urls['front']}/_emulator/",
         "ca": None if authority is None else str(authority.path),
+        **({"forward": targets, "record_to": recorded_to} if targets else {}),
     }
 
 

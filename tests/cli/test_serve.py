@@ -88,6 +88,20 @@ def test_json_log_starts_with_one_listening_object(tmp_path: Path, form: str, wo
     assert rest == []
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_start_names_the_services_that_calls_go_to(tmp_path: Path, form: str) -> None:
+    target, folder = "http://127.0.0.1:9", tmp_path / "calls"
+    flags = ("--forward", f"azure={target}", "--record-to", str(folder), "--log-format", form)
+    with serving(tmp_path, *flags) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=PATIENCE)
+    if form == "json":
+        row = json.loads(log.splitlines()[0])
+        assert (row["forward"], row["record_to"]) == ({"azure": target}, str(folder))
+    else:
+        assert f"azure: calls that the scenario forwards go to {target}, recorded to {folder}" in log
+
+
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_open_stream_completes_on_signal(tmp_path: Path, name: str) -> None:
