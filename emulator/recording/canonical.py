@@ -18,6 +18,7 @@ DEFAULT_PARTS = ("prompt", "model", "tools")
 
 _MODEL = frozenset({"model", "model_id", "deployment", "engine"})
 _TOOLS = frozenset({"tools", "functions", "tool_choice", "function_call", "toolConfig", "tool_config"})
+_LISTS_OF_TOOLS = frozenset({"tools", "functions", "functionDeclarations", "function_declarations"})
 # Members that change from call to call, or that do not change what is asked.
 _IGNORED = frozenset(
     {"seed", "random_seed", "user", "safety_identifier", "prompt_cache_key", "metadata", "request_id", "id", "stream"}
@@ -37,20 +38,22 @@ _PROMPT = frozenset(
     }
 )
 _IDS = frozenset({"id", "tool_call_id", "call_id", "item_id", "tool_use_id", "response_id", "previous_response_id"})
+_DAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_OF_MONTH = r"\d{1,2}(?:st|nd|rd|th|\.)?"
 _PATTERNS = (  # a later pattern sees the text without the earlier ones
     (re.compile(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"), "<id>"),
     (re.compile(r"\b(?:call|chatcmpl|msg|resp|run|thread|toolu|req)[-_][A-Za-z0-9_-]{8,}"), "<id>"),
+    (re.compile(r"\b(?:asst|batch|conv|fc|file|item|rs|vs|ws)[-_](?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}"), "<id>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?"), "<date>"),
-    (re.compile(r"\b\d{1,2}[./]\d{1,2}[./]\d{4}\b"), "<date>"),
-    (
-        re.compile(
-            r"\b(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?"
-            r"(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
-            r"(?: \d{1,2}(?:st|nd|rd|th)?,?)? \d{4}\b"
-        ),
-        "<date>",
-    ),
-    (re.compile(r"\b\d\d?:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\b"), "<time>"),
+    (re.compile(r"\b\d{8}T\d{6}(?:Z|[+-]\d{4})?"), "<date>"),
+    (re.compile(r"\b(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}/\d{1,2}/\d{1,2})\b"), "<date>"),
+    (re.compile(r"\d{4} ?年 ?\d{1,2} ?月 ?\d{1,2} ?日"), "<date>"),
+    (re.compile(rf"\b{_DAY} {_MONTH} +\d{{1,2}} \d\d:\d\d:\d\d(?: [A-Z]{{3,4}})? \d{{4}}\b"), "<date>"),  # of ctime
+    (re.compile(rf"\b\d{{1,2}}-{_MONTH}-\d{{4}}\b"), "<date>"),
+    (re.compile(rf"\b(?:{_DAY},? )?(?:{_OF_MONTH} )?{_MONTH}(?: {_OF_MONTH},?)? \d{{4}}\b"), "<date>"),
+    (re.compile(rf"\b{_DAY},? (?:{_OF_MONTH} {_MONTH}|{_MONTH} {_OF_MONTH})(?![\w:])"), "<date>"),
+    (re.compile(r"\b\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?\b"), "<time>"),
     (re.compile(r"\b1[5-9]\d{8}(?:\.\d+|\d{3})?\b"), "<timestamp>"),
     (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{24,}\b"), "<id>"),
 )
@@ -123,14 +126,24 @@ def _simplify(value: JSON) -> JSON:
         return simplify_text(value)
     if isinstance(value, list):
         items = [_simplify(item) for item in value]
-        return sorted(items, key=canonical_json) if _are_tools(value) else items
+        return _sort(items) if _are_tools(value) else items
     if isinstance(value, dict):
-        return {name: _simplify(item) for name, item in value.items() if name not in _IDS and item is not None}
+        return {
+            name: _sort([_simplify(each) for each in item])
+            if name in _LISTS_OF_TOOLS and isinstance(item, list)
+            else _simplify(item)
+            for name, item in value.items()
+            if name not in _IDS and item is not None
+        }
     return value
 
 
+def _sort(items: list[JSON]) -> list[JSON]:
+    return sorted(items, key=canonical_json)
+
+
 def _are_tools(items: Iterable[JSON]) -> bool:
-    """Return whether a list has definitions of tools, whose order does not matter."""
+    """Return whether a list has calls or definitions of functions, whose order does not matter."""
     return all(
         isinstance(item, dict) and ("function" in item or {"name", "parameters"} <= item.keys()) for item in items
     )
