@@ -270,7 +270,7 @@ class TemplateStream(BatchedEvents):
     """Stream of opening events, one event a token, and closing events.
 
     Fields:
-        tokens: the texts as JSON strings; ``due`` has the same length.
+        tokens: the texts as JSON strings; those beyond the last of ``due`` have no event of their own.
         before: bytes in front of the text.
         after: bytes after the text, in parts; the number of the token plus an offset separates the parts.
         offsets: one fewer than ``after`` has parts.
@@ -307,7 +307,7 @@ class TemplateStream(BatchedEvents):
     def batches(self, head: bytes = b"", tail: bytes = b"") -> Iterator[Batch] | None:
         if self.ending[-1][0] > 0.0 or not (self.silent or _are_texts(self.tokens)):
             return None
-        return join_batches(self.opening, self._render, len(self.tokens), self.ending, head, tail)
+        return join_batches(self.opening, self._render, len(self.due), self.ending, head, tail)
 
     def _iterate_padded(self) -> Iterator[Event]:
         before, joint, ends = self.before, cut_padding(self.after[0]), list_ends(self.padded)
@@ -371,7 +371,7 @@ class StreamTemplate:
         tokens, due, total, at = choice.sequence.quoted, choice.due, choice.count, self._opening
         begin, end = (due[0], due[-1]) if total else (default_due, default_due)
         if self._has_last_text:
-            tokens, due = tokens[:-1], due[:-1]
+            due = due[:-1]
         texts = self._template.fill(values).split(_BETWEEN)
         after, finish, done = texts[at + 1], (end, texts[at + 2], total, self._finish), (end, self._done, 0, Mark.DONE)
         return TemplateStream(
@@ -383,5 +383,5 @@ class StreamTemplate:
             ending=(finish, done) if len(texts) == at + 3 else (finish, (end, texts[-1], 0, Mark.USAGE), done),
             offsets=offsets,
             silent=silent,
-            padded=choice.tokens[: len(tokens)] if padded else (),
+            padded=choice.tokens if padded else (),
         )

@@ -66,7 +66,7 @@ def _stream_plain(
     delta = b'"content":' + tokens[last]
     return TemplateStream(
         opening=opening,
-        tokens=tokens[:last],
+        tokens=tokens,
         due=times[:last],
         before=head + _BEFORE % 0 + b'"content":',
         after=(_AFTER % (b"null", b"null"),),
