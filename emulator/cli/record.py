@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -82,6 +83,7 @@ async def _record(
     server = RecordServer(relay, folder, limits)
     async with stop_signals() as stops:
         await server.open(settings.host, number_ports(VENDORS, settings.port), tls.context)
+        gc.freeze()  # a full collection takes milliseconds, for which streams wait; imported modules stay
         try:
             port_file.write(server.urls)
         except OSError as error:

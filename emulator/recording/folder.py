@@ -18,7 +18,7 @@ from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers
 from emulator.recording.exchange import SUFFIX, Ending, Exchange, find_header, list_files
 from emulator.recording.observer import ResponseStart
-from emulator.recording.redact import Secrets, redact_headers, redact_target
+from emulator.recording.redact import Secrets, note_credentials, redact_target
 from emulator.recording.writer import MAX_BODY, SEARCH_WINDOW, ZLIB_WINDOWS, ExchangeSummary, LocalWriters, Writers
 
 _MAX_WAITING = 16 * SEARCH_WINDOW  # bytes; then the service waits for the disk
@@ -74,7 +74,7 @@ class ExchangeFolder:
         """Return the recorder of a new exchange; those of a session have a folder of their own below this one."""
         self._number += 1
         secrets = Secrets()
-        redact_headers(headers, secrets, "request")
+        note_credentials(headers, secrets)
         shown = redact_target(target, secrets)  # the name of a file reaches the disk, too
         words = _WORD.sub("-", shown.partition("?")[0].lower()).strip("-").split("-")
         name = f"{self._number:04}-{vendor}-{'-'.join(words[-3:])[:60]}".rstrip("-")

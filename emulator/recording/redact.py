@@ -8,8 +8,9 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import AnyStr
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -56,13 +57,19 @@ class Secrets:
         return self.in_headers + self.elsewhere
 
 
-def redact_headers(headers: Iterable[tuple[str, str]], secrets: Secrets, place: str) -> Headers:
-    """Return headers without credentials, and remember these."""
-    shown: list[tuple[str, str]] = []
+def note_credentials(headers: Collection[tuple[str, str]], secrets: Secrets) -> None:
+    """Remember the credentials of credential headers."""
     for name, value in headers:
         if is_secret_name("header", name):
             secrets.in_headers += 1
             secrets.seen.update(_list_credentials(value))
+
+
+def redact_headers(headers: Collection[tuple[str, str]], secrets: Secrets, place: str) -> Headers:
+    """Return headers without credentials, and remember these."""
+    shown: list[tuple[str, str]] = []
+    note_credentials(headers, secrets)
+    for name, value in headers:
         clean = redact("header", name, value)
         if clean != value and not is_secret_name("header", name):
             secrets.note(f"{place} header {name}")
@@ -212,36 +219,51 @@ class _Members(tuple[tuple[str, object], ...]):
 _PARSER = json.JSONDecoder(strict=False, object_pairs_hook=_Members)
 
 
+class _Strings(dict[str, "_Strings"]):
+    """Strings of the same member of several documents; below those of its own members, of its items by an empty name.
+
+    ``texts``: the strings in order.
+    """
+
+    __slots__ = ("texts",)
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __missing__(self, name: str) -> _Strings:
+        self[name] = inner = _Strings()
+        return inner
+
+    def add(self, value: _Members | list[object]) -> None:
+        """Add the strings of a JSON object or array."""
+        for name, member in value if isinstance(value, _Members) else [("", item) for item in value]:
+            if isinstance(member, str):
+                self[name].texts.append(member)
+            elif isinstance(member, _Members | list):
+                self[name].add(member)
+
+    def joined(self) -> Iterator[str]:
+        """Yield the strings of each member as one text."""
+        left = [self]
+        while left:
+            strings = left.pop()
+            yield "".join(strings.texts)
+            left += strings.values()
+
+
 def _are_clean(documents: Sequence[str], secrets: Secrets) -> bool:
     """Return whether no credential is in the strings of documents, joined by member over all.
 
     It takes a tenth of the time of finding where each string stands, which only credentials need.
     """
-    joined: dict[tuple[str, ...], list[str]] = {}
+    strings = _Strings()
     for document in documents:
         try:
-            value = _PARSER.decode(document)
+            strings.add(_PARSER.decode(document))
         except (ValueError, RecursionError):  # such as `[DONE]`
             for path, _, raw in _list_strings(document, 0):
-                joined.setdefault(path, []).append(_decode(raw))
-        else:
-            _collect_strings(value, (), joined)
-    return not any(next(_find_spans("".join(values), secrets), None) for values in joined.values())
-
-
-def _collect_strings(value: object, path: tuple[str, ...], joined: dict[tuple[str, ...], list[str]]) -> None:
-    """Add the strings of a JSON value to those of the same member; an item has the empty name."""
-    if isinstance(value, str):
-        joined.setdefault(path, []).append(value)
-    elif isinstance(value, _Members):
-        for name, member in value:
-            if isinstance(member, str | list | _Members):
-                _collect_strings(member, (*path, name), joined)
-    elif isinstance(value, list):
-        inner = (*path, "")
-        for item in value:
-            if isinstance(item, str | list | _Members):
-                _collect_strings(item, inner, joined)
+                reduce(_Strings.__getitem__, path, strings).texts.append(_decode(raw))
+    return not any(next(_find_spans(text, secrets), None) for text in strings.joined() if text)
 
 
 def _find_in_pieces(pieces: Sequence[tuple[int, str, str]], secrets: Secrets) -> Iterator[list[_Edit]]:

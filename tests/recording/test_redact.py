@@ -132,6 +132,18 @@ async def test_planted_credentials_stay_off_the_disk(tmp_path: Path, caplog: pyt
     assert HEX not in text
 
 
+@pytest.mark.parametrize("end", ["", "[DONE]", '{"t": "left open', "[1, 2"])
+@pytest.mark.parametrize("form", ['{"t": "%s"}', '{"t": "%s", ', '{"a": [{"t": "%s"}]}', '["%s"]', '{"\\u0074": "%s"}'])
+def test_split_token_is_found_beside_lines_that_are_no_json(form: str, end: str) -> None:
+    secret = KINDS["anthropic"]
+    events = [form % part for part in (secret[:9], secret[9:20], secret[20:])]
+    data = [f"data: {event}\n\n".encode() for event in [*events, *([end] if end else [])]]
+    done = b"".join(redact_parts(data, secrets := Secrets(), "body"))
+    assert secrets.elsewhere == 1
+    assert secret[9:20].encode() not in done
+    assert done.endswith(f"{end}\n\n".encode())
+
+
 def test_token_at_the_edge_of_a_window_waits() -> None:
     secret = KINDS["anthropic"]
     events = [

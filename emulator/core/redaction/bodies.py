@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import quote_plus, unquote_plus
 
+from emulator.core.redaction.document import may_hold
 from emulator.core.redaction.values import redact, redact_text
 
 Redaction = Callable[[str], str]
@@ -18,6 +19,7 @@ _PART = re.compile(
     r"(.*?)(?=\r?\n--|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_PARAMETER_START = re.compile(r"[?&;#]")  # of each parameter that a text outside JSON may hold
 _EVENT = re.compile(r"(?m)^((?:data|event|id):[ ]?)?(.*)$")
 
 
@@ -39,7 +41,13 @@ def redact_body(body: bytes) -> bytes:
 
 def redact_events(body: bytes) -> bytes:
     """Redact an event stream line by line, so that a broken event affects no other."""
-    return _through(body, lambda text: _EVENT.sub(lambda found: f"{found[1] or ''}{redact_text(found[2])}", text))
+    return _through(body, _redact_lines)
+
+
+def _redact_lines(text: str) -> str:
+    if not may_hold(text) and ("=" not in text or _PARAMETER_START.search(text) is None):
+        return text  # so does no line
+    return _EVENT.sub(lambda found: f"{found[1] or ''}{redact_text(found[2])}", text)
 
 
 def _through(body: bytes, redact_all: Redaction) -> bytes:

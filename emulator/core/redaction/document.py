@@ -16,7 +16,7 @@ from emulator.core.redaction.names import MAX_CACHED, Place, is_secret_name, lis
 Secret = Callable[[str, str], str]
 Value = Callable[[Place, str, str], str]
 
-_NAME = re.compile(r'"([^"\\]*)\\*"\s*:')
+_NAME = re.compile(r'"(?=([^"\\]*)\\*"\s*:)')  # from each quote: one that a broken document leaves open hides no name
 _SUSPECTS = tuple(  # one expression each, because a search for a fixed first character is fast
     map(
         re.compile,
@@ -76,7 +76,7 @@ class _Node:
 
 def redact_document(text: str, redact_secret: Secret, redact: Value) -> str:
     """Redact every credential in a document; valid JSON stays valid, with the same structure."""
-    if not _may_hold(text):
+    if not may_hold(text):
         return text
     parts, at = [], 0
     for start, end, shown in sorted(_Redaction(text, redact_secret, redact).find()):
@@ -85,8 +85,8 @@ def redact_document(text: str, redact_secret: Secret, redact: Value) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _may_hold(text: str) -> bool:
-    """Return whether a document may hold a credential; cheaper than parsing it."""
+def may_hold(text: str) -> bool:
+    """Return whether a document, or one of several, may hold a credential; cheaper than parsing them."""
     if any(suspect.search(text) for suspect in _SUSPECTS):
         return True
     return any(

@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 
 from emulator.core.http import Request
 from emulator.core.redaction.bodies import redact_body, redact_events
-from emulator.core.redaction.values import redact, redact_request
+from emulator.core.redaction.values import redact, redact_request, redact_text
 from tests.untyped_json import JSON
 
 READABLE = (
@@ -42,6 +42,19 @@ READABLE = (
 def test_text_without_credentials_is_unchanged(text: str) -> None:
     assert redact_body(text.encode()).decode() == text
     assert redact_events(text.encode()).decode() == text
+
+
+LINES = (
+    *('{"content": "a word"}', "[DONE]", '{"password": "hunter2hunter2"}', '{"note": "left open', '"half": '),
+    *("see https://user:hunter2hunter2@host/", "see /a?token=hunter2hunter2", "#token=hunter2hunter2", "a = b; c", "{"),
+    *("password=hunter2hunter2;x=1", "\"{'password': 'hunter2hunter2'}\"", '{"a": "\\u0070assword"}', "", "data"),
+)
+
+
+@given(st.lists(st.sampled_from(LINES)))
+def test_lines_of_a_stream_are_redacted_one_by_one(lines: list[str]) -> None:
+    text = "\n".join([f"data: {line}" for line in lines])
+    assert redact_events(text.encode()).decode() == "\n".join([f"data: {redact_text(line)}" for line in lines])
 
 
 @pytest.mark.parametrize(
