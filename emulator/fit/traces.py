@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -161,6 +162,15 @@ def _gaps(times: Iterable[float], shortest: float = _MIN_GAP) -> tuple[float, ..
     return tuple(gap for one, two in pairwise(times) if (gap := two - one) > shortest)
 
 
+def _share_gaps(times: Iterable[float]) -> tuple[float, ...]:
+    """Return the gaps between tokens; tokens that arrived in one write share the gap before it.
+
+    The gaps then add up to the time from the first write to the last.
+    """
+    counts = Counter(times)
+    return tuple((two - one) / counts[two] for one, two in pairwise(sorted(counts)) for _ in range(counts[two]))
+
+
 def _read_exchanges(path: Path) -> Iterator[MeasuredCall]:
     """Yield the successful calls of a recording; a whole answer has no time of its first token."""
     for exchange in load_folder(path):
@@ -172,7 +182,7 @@ def _read_exchanges(path: Path) -> Iterator[MeasuredCall]:
         offsets = [times[event] for event in spoken if event < len(times)] if exchange.is_streamed else []
         prompt, end = response.counts.get("prompt_tokens", 0), exchange.time + exchange.ended
         if offsets:
-            yield MeasuredCall(offsets[0], _gaps(offsets), prompt, exchange.time, end)
+            yield MeasuredCall(offsets[0], _share_gaps(offsets), prompt, exchange.time, end)
         elif response.counts.get("completion_tokens"):
             yield MeasuredCall(None, (), prompt, exchange.time, end)
 

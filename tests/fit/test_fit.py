@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from emulator.cli import main
 from emulator.fit.estimate import fit_latency, fit_times
 from emulator.fit.traces import MeasuredCall, Trace, TraceError, read_traces
-from emulator.recording.exchange import format_exchange
+from emulator.recording.exchange import RecordedWrite, format_exchange
 from emulator.scenario.load import load_text
 from tests.recording.test_replay import STREAM
 from tests.untyped_json import JSON
@@ -223,6 +224,18 @@ def test_recordings_are_read(tmp_path: Path) -> None:
         (tmp_path / f"{number}.exchange").write_text(format_exchange(STREAM))
     calls = read_traces([tmp_path]).calls
     assert calls[0] == MeasuredCall(0.5, (0.25,), 9, STREAM.time, STREAM.time + 1.25)
+
+
+def test_tokens_of_one_write_share_its_gap(tmp_path: Path) -> None:
+    """Three tokens in a second are three in a second, however the network joined them."""
+    first, second, last = STREAM.writes
+    joined = RecordedWrite(first.offset + 1, first.data * 3 + second.data)
+    exchange = replace(STREAM, writes=(first, joined, replace(last, offset=2.0)))
+    (tmp_path / "1.exchange").write_text(format_exchange(exchange))
+    (tmp_path / "2.exchange").write_text(format_exchange(replace(STREAM, writes=(), ending="cut")))
+    for number in range(3, 33):
+        (tmp_path / f"{number}.exchange").write_text(format_exchange(exchange))
+    assert read_traces([tmp_path]).calls[0].gaps == (0.25,) * 4
 
 
 @pytest.mark.covers("language/commands", "fit")
