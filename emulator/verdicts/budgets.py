@@ -59,9 +59,7 @@ def _judge_attempts(history: CallHistory, expected: Expectations, most: int) -> 
     for calls, callers in (*own, *list_crowds(history, expected)):
         allowed = most * callers
         if len(calls) > allowed:
-            sentence = (
-                f"Call {calls[allowed].name} is attempt {allowed + 1} of a request, whose budget is {allowed} attempts."
-            )
+            sentence = f"Call {calls[allowed].name} is attempt {allowed + 1} of a request; its budget allows {allowed}."
             yield Breach("stops_at_budget", calls, sentence, {"budget": allowed, "spent": len(calls)})
 
 
