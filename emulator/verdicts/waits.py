@@ -21,6 +21,7 @@ _TRIES = 8  # numbers of callers that are tried
 _BRIEF = 0.1  # seconds; after shorter waits callers come back together, whatever they draw
 _OWN = 0.1  # part of a wait that a busy client may add itself to the one before, so that equal waits are found
 _DRAWN = 0.05  # share of the chains with a shorter wait, from which on waits are taken for drawn
+_MANY = 8  # waits of one request, by whose means growth is judged where they are drawn
 _SHORTER = 0.85  # part of a wait; a client that draws no waits hardly comes earlier than that
 _DELAY = 0.05  # seconds by which a busy client may come late
 _MAX_STEPS = 99  # of growth, which would overflow for a client that never gives up
@@ -53,7 +54,7 @@ def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
         dictated = "Retry-After dictated each wait, or is no longer kept"
         return Unjudged(dictated if twice else "no call was tried again twice" if any(history.retries) else _NOT_AGAIN)
     if sum(map(_is_drawn, runs)) >= _DRAWN * len(runs):
-        return Unjudged("waits are drawn at random, as some are shorter than one before them")
+        return _judge_drawn([run for run in runs if len(run) >= _MANY], expected)
     return [
         _breach_of_growth(first, second, expected)
         for run in runs
@@ -61,6 +62,27 @@ def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
         for first, second in pairwise(run)
         if _is_short(first, second, _grow(expected, 1))
     ]
+
+
+def _judge_drawn(runs: Sequence[Sequence[Retry]], expected: Expectations) -> Finding:
+    """Judge waits that are drawn at random, which need not grow each time, by those of the two halves of many."""
+    if not runs:
+        return Unjudged(
+            "waits are drawn at random, as some are shorter than one before them, and too few to show growth"
+        )
+    found = []
+    for run in runs:
+        half = len(run) // 2
+        first, second = (sum(retry.waited for retry in part) / half for part in (run[:half], run[-half:]))
+        if second < expected.growth * first:
+            sentence = (
+                f"Of {len(run)} waits until call {run[-1].call.name} the first half took {show(first)} on average, the "
+                f"second {show(second)}; a sound client waits longer each time, at least {expected.growth:g} times as "
+                "long."
+            )
+            figures = {"before": round(first, 3), "waited": round(second, 3), "growth": expected.growth}
+            found.append(Breach("backs_off", [retry.call for retry in run], sentence, figures))
+    return found
 
 
 def _grow(expected: Expectations, steps: int) -> float:
@@ -103,7 +125,7 @@ def _is_drawn(run: Sequence[Retry]) -> bool:
     """Return whether a wait is shorter than one before it, by more than the delays of a busy client."""
     longest = 0.0
     for wait in (retry.waited for retry in run):
-        if longest >= _BRIEF and wait < min(longest * _SHORTER, longest - _DELAY):
+        if longest >= _BRIEF and _DELAY <= wait < min(longest * _SHORTER, longest - _DELAY):
             return True
         longest = max(longest, wait)
     return False

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 
@@ -138,7 +139,12 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("backs_off", [refused(0), refused(1), refused(2.1), call(3.3)], ROBUST, False),
         # full jitter: some wait is shorter than one before
         ("backs_off", [refused(0), refused(0.9), refused(1.2), call(3)], ROBUST, None),
+        *[
+            ("backs_off", [refused(start) for start in accumulate(waits, initial=0.0)], ROBUST, wanted)
+            for waits, wanted in (((1.4, 1.1) * 5, False), ((1, 2, 1, 8, 5, 9, 20, 40), True), ((1.4, 1.1) * 3, None))
+        ],
         ("backs_off", [refused(0), refused(0.2), call(0.36)], ROBUST, False),  # busy for 40 ms
+        ("backs_off", [refused(0), refused(0.2), call(0.201)], ROBUST, False),  # busy, and without waits
         *[
             (
                 "backs_off",
