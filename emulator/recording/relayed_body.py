@@ -138,10 +138,8 @@ class RelayedBody:
 
     def _find_error(self) -> BaseException | None:
         """Return the reason why no more will come."""
-        error = self._content.exception()
-        return (
-            aiohttp.ClientPayloadError("the connection was lost") if error is None and self._notifier.is_lost else error
-        )
+        lost = aiohttp.ClientPayloadError("the connection was lost") if self._notifier.is_lost else None
+        return self._content.exception() or lost
 
 
 def _read_now(content: aiohttp.StreamReader, size: int) -> list[bytes]:
