@@ -136,14 +136,17 @@ class Baseline:
     """Result of the run without faults.
 
     Fields:
+        base: as the further runs are made.
         document: the scenario of all runs, if there is one.
         calls: how many calls the run made.
+        seconds: real seconds of the command when it is started by itself; a forked run takes fewer.
     """
 
     base: Run
     document: Object
     classes: Sequence[CallClass]
-    calls: int = 0
+    calls: int
+    seconds: float
 
 
 OnRow = Callable[[Row, int, int], None]
@@ -206,14 +209,14 @@ class Sweep:
         """
         plain, self._runner = self._runner, runner
         try:
-            self._run_forked(baseline)
+            learned = self._run_forked(baseline)
             runner.preload()
             found = self._run_forked(baseline)
         except BaseException:
             self._runner = plain
             runner.end()
             raise
-        return replace(baseline, base=replace(found.base, seconds=baseline.base.seconds))
+        return replace(found, seconds=min(baseline.seconds, learned.seconds))  # both had to import everything
 
     def _run_forked(self, baseline: Baseline) -> Baseline:
         found = self._run_plain()
@@ -231,9 +234,8 @@ class Sweep:
         for test in base.tests:
             calls += len(test.calls)
             found += find_classes(test.calls, test.document, test.test)
-        return Baseline(
-            base, document if options.base and isinstance(document, dict) else {}, name_classes(found), calls=calls
-        )
+        shared = document if options.base and isinstance(document, dict) else {}
+        return Baseline(base, shared, name_classes(found), calls, base.seconds)
 
     def plan(self, baseline: Baseline) -> SweepPlan:
         """Return all cells, and which of them share a run."""
@@ -248,7 +250,7 @@ class Sweep:
         for cell in plan.unchanged:
             scenario = cell.write_scenario(baseline.document)
             self._add(cell, Row(*cell.key, SURVIVED, scenario, (), (NO_FAULT,), test=cell.call.test))
-        limit = self._options.hang_after or max(_MIN_HANG, _TIMEOUT_FACTOR * baseline.base.seconds)
+        limit = self._options.hang_after or max(_MIN_HANG, _TIMEOUT_FACTOR * baseline.seconds)
         self._infer(baseline, plan)
         while todo := self._find_todo(plan):
             most = self._options.max_runs

@@ -44,7 +44,7 @@ def cell(fault: str, position: str = "") -> Cell:
     ],
 )
 def test_outcome_follows_from_exit_messages_and_breaches(fault: str, run: Run, outcome: str) -> None:
-    row = write_row(cell(fault), run, Baseline(BASE, {}, [CALL]), ())
+    row = write_row(cell(fault), run, Baseline(BASE, {}, [CALL], 1, BASE.seconds), ())
     assert row.outcome == outcome
     assert all(text.partition(":")[0] != "hedges" for text in row.broken)
 
