@@ -44,7 +44,8 @@ _OF_MONTH = r"\d{1,2}(?:st|nd|rd|th|\.)?"
 _PATTERNS = (  # a later pattern sees the text without the earlier ones
     (re.compile(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"), "<id>"),
     (re.compile(r"\b(?:call|chatcmpl|msg|resp|run|thread|toolu|req)[-_][A-Za-z0-9_-]{8,}"), "<id>"),
-    (re.compile(r"\b(?:asst|batch|conv|fc|file|item|rs|vs|ws)[-_](?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}"), "<id>"),
+    # Names begin with these words, too; ids have one long run of letters and digits after them.
+    (re.compile(r"\b(?:asst|batch|conv|fc|file|item|rs|vs|ws)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{16,}(?!_|-?\w)"), "<id>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?"), "<date>"),
     (re.compile(r"\b\d{8}T\d{6}(?:Z|[+-]\d{4})?"), "<date>"),
     (re.compile(r"\b(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}/\d{1,2}/\d{1,2})\b"), "<date>"),

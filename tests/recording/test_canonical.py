@@ -57,14 +57,25 @@ def test_dates_and_times_do_not_count(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["May 5 was fine", "3/4 of 10", "version 2.10.3", "call back", "file-system", "item-by-item"]
+    "text",
+    [
+        *("May 5 was fine", "3/4 of 10", "version 2.10.3", "call back", "file-system", "item-by-item"),
+        *("conv_layer_3x3_stride", "batch_size_32_epochs", "file_report_2024.txt", "ws-client-v13", "vs_code_1_85_2"),
+        *("fc_layer12345678901234567890_weights", "item-1234567890123456-7", "file_configurationOfTheService"),
+    ],
 )
 def test_words_and_numbers_count(text: str) -> None:
     assert simplify_text(text) == text
 
 
 @pytest.mark.parametrize(
-    "ident", ["call_AbCd1234efgh", "file-abc123XYZ789", "fc_68abc123def4567890", "rs_0123456789ab"]
+    "ident",
+    [
+        *("call_AbCd1234efgh", "msg_abc123def456", "file-7vKp2nQxTfLwZr9BcYh4Md", "file-7vKp2nQxTfLwZr9BcYh4MdEs"),
+        *("file-0123456789abcdef0123456789abcdef", "item_B7kQ2mXv9TzLpWc4RnYd1", "fc_68abc123def4567890"),
+        *(f"{name}_{'0123456789ab' * 4}" for name in ("batch", "conv", "fc", "rs", "vs", "ws", "resp", "msg")),
+    ],
 )
 def test_ids_do_not_count(ident: str) -> None:
     assert simplify_text(f"See {ident}.") == "See <id>."
+    assert simplify_text(f"See {ident} - or '{ident}'-") == "See <id> - or '<id>'-"
