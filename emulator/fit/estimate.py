@@ -19,6 +19,7 @@ Samples = NDArray[np.float64]
 _HELD_OUT = 5  # one time in five is held out
 _CONSTANT = 1e-3  # spread over the mean below which times are constant
 _MAX_REGRESSION = 2000  # calls; the estimator compares all pairs
+_MIN_OTHERS = 5  # calls of another length than the most common, whose times would else be taken for growth
 _QUANTILES = (0.5, 0.9, 0.99)
 _EMPIRICAL = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9)
 _MAX_ERROR = 0.05  # of a held-out quantile, and of a share of times, past which no family fits
@@ -133,12 +134,13 @@ def fit_latency(trace: Trace) -> LatencyFit:
 
 def _fit_prefill(prompts: Samples, ttfts: Samples, notes: list[str]) -> float:
     """Return the seconds that TTFT grows by with each prompt token (Theil-Sen), if its interval excludes 0."""
-    if len(np.unique(prompts)) < 2:
-        notes.append("prompts have one length, or none is known: there is no prefill")
-        return 0.0
     taken = _shuffle(len(prompts))[:_MAX_REGRESSION]
+    _, counts = np.unique(prompts[taken], return_counts=True)
+    if counts.sum() - counts.max(initial=0) < _MIN_OTHERS:
+        notes.append(f"fewer than {_MIN_OTHERS} prompts have another length than the rest: there is no prefill")
+        return 0.0
     found = stats.theilslopes(ttfts[taken], prompts[taken], 0.99)
-    if found.low_slope <= 0:
+    if not found.low_slope > 0:  # NaN included
         notes.append("TTFT does not grow with the prompt: there is no prefill")
         return 0.0
     return float(found.slope)

@@ -110,6 +110,29 @@ def test_prefill_of_prompts_in_turn(count: int, lengths: list[int]) -> None:
     assert fit.ttft.chosen.parameters == pytest.approx({"mean": 0.1, "cv": 0.2}, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("count", "others"),
+    [
+        pytest.param(100, 1, id="one"),
+        pytest.param(100, 4, id="four"),
+        pytest.param(3_000, 1, id="one that the sample misses"),
+        pytest.param(100, 0, id="none"),
+    ],
+)
+def test_few_prompts_of_another_length_are_no_growth(count: int, others: int) -> None:
+    """The last calls are late, and of another length."""
+    times = np.random.default_rng(1).lognormal(-2, 0.2, count)
+    calls = [
+        MeasuredCall(float(time) + 0.2 * late, (), 100 + late)
+        for number, time in enumerate(times)
+        for late in [number >= count - others]
+    ]
+    fit = fit_latency(Trace(calls))
+    assert fit.prefill == 0
+    assert fit.ttft.chosen.name != "constant"
+    assert any("fewer than 5 prompts have another length" in note for note in fit.notes)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("load", "noted"), [(0.0, False), (0.05, True)])
 def test_growth_of_ttft_with_load_is_noted(load: float, noted: bool) -> None:
