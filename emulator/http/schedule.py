@@ -20,7 +20,6 @@ from emulator.http.response_head import chunk
 if TYPE_CHECKING:
     from emulator.http.connection import Connection
 
-MAX_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
 _TOLERANCE = 2e-6  # seconds; events due within them are due now, as sums of times are inexact
 _MAX_JOINED = 64 * 1024  # bytes due at once that go out in one write
 _GROUP = 4  # events; rendering several at once is faster than resuming the generator for each
@@ -219,10 +218,10 @@ class ScheduleWriter:
         if following is None:
             self._end(waiting)
             connection.write_last(b"".join(waiting))
-            return _State.DONE if connection.unsent <= MAX_UNSENT else _State.SLOW
+            return _State.SLOW if connection.is_behind else _State.DONE
         if waiting:
             connection.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
-            if connection.unsent > MAX_UNSENT:
+            if connection.is_behind:
                 return _State.SLOW
         if following[0] <= self._clock.now() - self._started + _TOLERANCE:
             return _State.READY

@@ -17,7 +17,7 @@ from emulator.http.acknowledged import count_unacknowledged, count_unsent, send_
 from emulator.http.connection import IncomingRequest
 from emulator.http.proactor import close_socket, is_proactor
 from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, encode_control_head, encode_head, frame
-from emulator.http.schedule import MAX_UNSENT, Frames, ScheduleWriter, frame_batches, frame_events, frame_writes
+from emulator.http.schedule import Frames, ScheduleWriter, frame_batches, frame_events, frame_writes
 
 TIMING_HEADER = "x-emulator-timing"
 _POLL = 0.001  # real seconds; no event reports the kernel's progress
@@ -135,12 +135,12 @@ class ResponseWriter:
             sent.size = sent.tokens = 0
             return False
         connection.write_last(head if self._is_bare(answer.status) else head + body)
-        return keep_alive and connection.unsent <= MAX_UNSENT
+        return keep_alive and not connection.is_behind
 
     async def finish(self) -> bool:
         """Wait for a slow reader of a response that was written; return whether the connection may stay open."""
         sent, connection = self._context.sent, self._connection
-        if sent.whole and connection.unsent > MAX_UNSENT:
+        if sent.whole and connection.is_behind:
             sent.whole = await self._drain()
         return self._keep_alive and sent.whole
 
@@ -231,7 +231,7 @@ class ResponseWriter:
         sent.dues, sent.lateness = (0.0,), (max(0.0, elapsed),)
         self._complete()
         connection.write_joined(joint, pieces)
-        sent.whole = connection.unsent <= MAX_UNSENT or await self._drain()
+        sent.whole = not connection.is_behind or await self._drain()
 
     def _complete(self) -> None:
         self._context.sent.whole = True
@@ -321,7 +321,7 @@ class ResponseWriter:
         if not self._connection.is_open:
             return False
         self._connection.write(data)
-        return self._connection.unsent <= MAX_UNSENT or await self._drain()
+        return not self._connection.is_behind or await self._drain()
 
     async def _drain(self) -> bool:
         """Wait for a slow reader; return false once the client has disconnected."""

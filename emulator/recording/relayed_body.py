@@ -10,7 +10,6 @@ import aiohttp
 
 from emulator.http.connection import Connection
 from emulator.http.response_head import LAST_CHUNK, chunk
-from emulator.http.schedule import MAX_UNSENT
 from emulator.recording.observer import Observer, ResponseStart
 from emulator.recording.receiver import ArrivalNotifier, count_excess
 
@@ -91,7 +90,7 @@ class RelayedBody:
             await asyncio.wait({behind})  # not itself: this call may be cancelled meanwhile
 
     async def _drain(self) -> None:
-        if self._connection.unsent > MAX_UNSENT:
+        if self._connection.is_behind:
             await self._connection.drain()
 
     def _watch_silence(self) -> None:
@@ -116,7 +115,7 @@ class RelayedBody:
             error = bug
         if error is not None:
             self._turn.set_exception(error)
-        elif is_whole or self._behind is not None or self._connection.unsent > MAX_UNSENT:
+        elif is_whole or self._behind is not None or self._connection.is_behind:
             self._turn.set_result(is_whole)
 
     def _write(self, offset: float) -> bool:

@@ -375,8 +375,8 @@ class Line(ServerConnection):
         return self.open
 
     @property
-    def unsent(self) -> int:
-        return 0
+    def is_behind(self) -> bool:
+        return False
 
     def write(self, data: bytes) -> None:
         self.written.append(data)

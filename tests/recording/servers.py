@@ -1,6 +1,7 @@
 """Services to record in tests: a recording server before them, and one that answers as a test says."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,12 +29,12 @@ async def recording(upstreams: Mapping[str, str], path: Path, silence: float = 6
 
 
 @asynccontextmanager
-async def serving(answer: Answer) -> AsyncIterator[str]:
+async def serving(answer: Answer, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """The URL of a service that writes its bytes itself."""
     web = ConnectionServer(answer)
-    server = await asyncio.get_running_loop().create_server(web, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(web, "127.0.0.1", 0, ssl=context)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"{'https' if context else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         await web.finish(0.1)

@@ -1,6 +1,7 @@
 """Bodies that pass within the call that receives them."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,11 +10,12 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from emulator.http.certificates import load_authority, make_context
 from emulator.http.connection import IncomingRequest
-from emulator.http.schedule import MAX_UNSENT
 from emulator.recording.exchange import load_folder
 from emulator.recording.observer import ResponseStart
 from emulator.recording.relay import Relay
+from tests.handler.shakes import trusting
 from tests.recording.servers import Answer, recording, serving
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -25,10 +27,12 @@ def frame(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-async def ask(url: str, target: str = "/x") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def ask(
+    url: str, target: str = "/x", context: ssl.SSLContext | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Send a request; the response is read as the test wants."""
     place = urlsplit(url)
-    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port, ssl=context)
     writer.write(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     return reader, writer
 
@@ -117,10 +121,10 @@ def write_until_blocked(blocked: asyncio.Event) -> Answer:
         connection.write(CHUNKED)
         for _ in range(MANY // 8):
             connection.write(frame(EVENT) * 8)
-            if connection.unsent > MAX_UNSENT:
+            if connection.is_behind:
                 for _ in range(50):  # what the other side takes is taken by then
                     await asyncio.sleep(0)
-                if connection.unsent > MAX_UNSENT:
+                if connection.is_behind:
                     blocked.set()
                 await connection.drain()
         connection.write(b"0\r\n\r\n")
@@ -130,7 +134,9 @@ def write_until_blocked(blocked: asyncio.Event) -> Answer:
 
 
 @asynccontextmanager
-async def relaying(answer: Answer, observer: SlowObserver, silence: float = 60.0) -> AsyncIterator[str]:
+async def relaying(
+    answer: Answer, observer: SlowObserver, silence: float = 60.0, context: ssl.SSLContext | None = None
+) -> AsyncIterator[str]:
     """The URL of a relay to a service."""
     async with serving(answer) as url:
         relay = Relay({"tgi": url}, silence=silence)
@@ -139,7 +145,7 @@ async def relaying(answer: Answer, observer: SlowObserver, silence: float = 60.0
             return await relay.pass_on(http, "tgi", "/x", {}, observer)
 
         try:
-            async with serving(pass_on) as front:
+            async with serving(pass_on, context) as front:
                 yield front
         finally:
             await relay.close()
@@ -166,10 +172,13 @@ async def test_slow_recording_slows_the_service() -> None:
 
 
 @pytest.mark.slow
-async def test_slow_client_slows_the_service_and_is_no_silence() -> None:
+@pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "TLS"])
+async def test_slow_client_slows_the_service_and_is_no_silence(*, is_secure: bool, tmp_path: Path) -> None:
     observer, blocked = SlowObserver(), asyncio.Event()
-    async with relaying(write_until_blocked(blocked), observer, silence=0.05) as url:
-        reader, writer = await ask(url)
+    authority = load_authority(tmp_path) if is_secure else None
+    context = None if authority is None else make_context(authority, ["127.0.0.1"])
+    async with relaying(write_until_blocked(blocked), observer, silence=0.05, context=context) as url:
+        reader, writer = await ask(url, context=None if authority is None else trusting(authority.path))
         await blocked.wait()  # as the relay reads nothing, while its client reads nothing
         assert observer.size < MANY * len(EVENT)
         loop = asyncio.get_running_loop()
