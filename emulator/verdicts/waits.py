@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil, comb, exp, inf, log
 
@@ -20,7 +21,9 @@ _EQUAL = 0.05  # part of a wait; waits that differ by less are equal, however ma
 _TRIES = 8  # numbers of callers that are tried
 _BRIEF = 0.1  # seconds; after shorter waits callers come back together, whatever they draw
 _OWN = 0.1  # part of a wait that a busy client may add itself to the one before, so that equal waits are found
-_DRAWN = 0.05  # share of the chains with a shorter wait, from which on waits are taken for drawn
+_LEAP = 5  # ratio of a wait to a brief one before it, which then was no step of the growth
+_DRAWN = 0.05  # share of a client's chains with a shorter wait, from which on waits are taken for drawn
+_FEW = 4  # chains of two waits, by whose falls alone nobody can tell whether waits are drawn
 _MANY = 8  # waits of one request, by whose means growth is judged where they are drawn
 _SHORTER = 0.85  # part of a wait; a client that draws no waits hardly comes earlier than that
 _DELAY = 0.05  # seconds by which a busy client may come late
@@ -46,31 +49,58 @@ def _judge_retry_after(history: CallHistory, expected: Expectations) -> Finding:
 
 
 def _judge_growth(history: CallHistory, expected: Expectations) -> Finding:
-    runs = [run for chain in history.own_chains for run in _list_runs(chain)]
-    if not runs and history.shared:
+    by_client: dict[Hashable, list[Sequence[Retry]]] = defaultdict(list)
+    for chain in history.own_chains:
+        for run in _list_runs(chain):
+            by_client[run[0].call.client].append(_drop_brief(run))
+    if not by_client and history.shared:
         return Unjudged("callers made equal requests at once, so that the waits of each are not known")
-    if not runs:
+    if not by_client:
         twice = any(len(chain) > 2 for chain in history.chains)
         dictated = "Retry-After dictated each wait, or is no longer kept"
         return Unjudged(dictated if twice else "no call was tried again twice" if any(history.retries) else _NOT_AGAIN)
-    if sum(map(_is_drawn, runs)) >= _DRAWN * len(runs):
-        return _judge_drawn([run for run in runs if len(run) >= _MANY], expected)
+    findings = [_judge_client(runs, expected) for runs in by_client.values()]
+    judged = [finding for finding in findings if not isinstance(finding, Unjudged)]
+    return [breach for finding in judged for breach in finding] if judged else findings[0]
+
+
+def _judge_client(runs: Sequence[Sequence[Retry]], expected: Expectations) -> Finding:
+    """Judge the growth of one client's waits; of drawn ones only those that are equal, which no draw is, or many."""
+    steady, many = runs, list[Sequence[Retry]]()
+    if _are_drawn(runs):
+        equal = [run for run in runs if _are_equal(run)]
+        steady = equal if 2 * len(equal) > len(runs) else [run for run in equal if len(run) > 2]
+        many = [run for run in runs if len(run) >= _MANY and not _are_equal(run)]
+        if not steady and not many:
+            return Unjudged(
+                "waits are drawn at random, as some are shorter than one before them, and too few to show growth"
+            )
     return [
-        _breach_of_growth(first, second, expected)
-        for run in runs
-        if _is_short(run[0], run[-1], _grow(expected, len(run) - 1))
-        for first, second in pairwise(run)
-        if _is_short(first, second, _grow(expected, 1))
+        *(breach for run in steady for breach in _find_slow(run, expected)),
+        *_find_drawn_slow(many, expected),
     ]
 
 
-def _judge_drawn(runs: Sequence[Sequence[Retry]], expected: Expectations) -> Finding:
-    """Judge waits that are drawn at random, which need not grow each time, by those of the two halves of many."""
-    if not runs:
-        return Unjudged(
-            "waits are drawn at random, as some are shorter than one before them, and too few to show growth"
+def _find_slow(run: Sequence[Retry], expected: Expectations) -> Iterator[Breach]:
+    """Yield the waits that did not grow, or the first and the last if each grew too little."""
+    steps = len(run) - 1
+    if not _is_short(run[0], run[-1], _grow(expected, steps)):
+        return
+    short = [pair for pair in pairwise(run) if _is_short(*pair, _grow(expected, 1))]
+    for first, second in short:
+        yield _breach_of_growth(first, second, expected)
+    if not short:
+        sentence = (
+            f"Call {run[-1].call.name} came after {show(run[-1].waited)}, {steps} attempts after one that came after "
+            f"{show(run[0].waited)}; a sound client waits longer each time, at least {expected.growth:g} times as long."
         )
-    found = []
+        figures = {"before": round(run[0].waited, 3), "waited": round(run[-1].waited, 3), "growth": expected.growth}
+        calls = [run[0].before, *(retry.call for retry in run)]
+        yield Breach("backs_off", calls, sentence, {**figures, "steps": steps})
+
+
+def _find_drawn_slow(runs: Sequence[Sequence[Retry]], expected: Expectations) -> Iterator[Breach]:
+    """Yield the runs of waits that are drawn at random, and hardly longer in the second half than in the first."""
     for run in runs:
         half = len(run) // 2
         first, second = (sum(retry.waited for retry in part) / half for part in (run[:half], run[-half:]))
@@ -81,8 +111,7 @@ def _judge_drawn(runs: Sequence[Sequence[Retry]], expected: Expectations) -> Fin
                 "long."
             )
             figures = {"before": round(first, 3), "waited": round(second, 3), "growth": expected.growth}
-            found.append(Breach("backs_off", [retry.call for retry in run], sentence, figures))
-    return found
+            yield Breach("backs_off", [retry.call for retry in run], sentence, figures)
 
 
 def _grow(expected: Expectations, steps: int) -> float:
@@ -121,7 +150,26 @@ def _list_runs(chain: Sequence[Call]) -> Iterator[Sequence[Retry]]:
         yield run
 
 
-def _is_drawn(run: Sequence[Retry]) -> bool:
+def _drop_brief(run: Sequence[Retry]) -> Sequence[Retry]:
+    """Leave out attempts at once before the waits of a client, which say nothing of the growth of these.
+
+    A brief wait may be drawn, unless those after it are equal.
+    """
+    first = next((place for place, retry in enumerate(run) if retry.waited >= _BRIEF), 0)
+    rest = run[first:]
+    if first == 0 or len(rest) < 2 or rest[0].waited < _LEAP * max(run[first - 1].waited, _SHORTEST):
+        return run
+    return rest if run[first - 1].waited < _SHORTEST or _are_equal(rest) else run
+
+
+def _are_drawn(runs: Sequence[Sequence[Retry]]) -> bool:
+    """Return whether the waits of a client may be drawn at random: such waits fall and rise, given enough of them."""
+    if sum(map(_falls, runs)) < _DRAWN * len(runs):
+        return False
+    return any(map(_rises, runs)) or (len(runs) < _FEW and all(len(run) == 2 for run in runs))
+
+
+def _falls(run: Sequence[Retry]) -> bool:
     """Return whether a wait is shorter than one before it, by more than the delays of a busy client."""
     longest = 0.0
     for wait in (retry.waited for retry in run):
@@ -129,6 +177,21 @@ def _is_drawn(run: Sequence[Retry]) -> bool:
             return True
         longest = max(longest, wait)
     return False
+
+
+def _rises(run: Sequence[Retry]) -> bool:
+    """Return whether a wait is longer than one before it, by more than the delays of a busy client."""
+    shortest = inf
+    for wait in (retry.waited for retry in run):
+        if shortest < min(wait * _SHORTER, wait - _DELAY):
+            return True
+        shortest = min(shortest, wait)
+    return False
+
+
+def _are_equal(run: Sequence[Retry]) -> bool:
+    waits = [retry.waited for retry in run]
+    return max(waits) - min(waits) <= _EQUAL * max(waits)
 
 
 def _judge_jitter(history: CallHistory, expected: Expectations) -> Finding:

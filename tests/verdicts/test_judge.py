@@ -141,22 +141,63 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
         ("backs_off", [refused(0), refused(0.9), refused(1.2), call(3)], ROBUST, None),
         *[
             ("backs_off", [refused(start) for start in accumulate(waits, initial=0.0)], ROBUST, wanted)
-            for waits, wanted in (((1.4, 1.1) * 5, False), ((1, 2, 1, 8, 5, 9, 20, 40), True), ((1.4, 1.1) * 3, None))
+            for waits, wanted in (
+                ((1.4, 1.1) * 5, False),
+                ((1, 2, 1, 8, 5, 9, 20, 40), True),
+                ((1.4, 1.1) * 3, None),
+                ((1, 1.25, 1.56, 1.95, 2.44), False),  # too little each time
+                ((1, 1.5, 2.25, 3.4), True),
+                # at once, then after waits that do not grow
+                ((0, 1, 1, 1, 1, 1, 1), False),
+                ((0.05, 1, 1, 1, 1), False),
+                ((0, 0.005, 1, 1), False),
+                ((0, 1, 2, 4), True),
+                ((0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1, 1), True),
+                ((0.05, 1, 1.3), True),  # may be drawn
+                # waits that only fall are hardly drawn
+                ((4, 2, 1), False),
+                ((1.3, 1, 1), False),
+                ((0.9, 0.5), None),
+            )
         ],
-        ("backs_off", [refused(0), refused(0.2), call(0.36)], ROBUST, False),  # busy for 40 ms
-        ("backs_off", [refused(0), refused(0.2), call(0.201)], ROBUST, False),  # busy, and without waits
+        # by client: of one that draws its waits, and one that does not
         *[
             (
                 "backs_off",
                 [
-                    one
-                    for n in range(20)
-                    for one in (refused(0, f"{n}"), refused(1, f"{n}"), call(1.5 if n < drawn else 2, key=f"{n}"))
+                    refused(start, key, sent={"user-agent": key})
+                    for key, waits in (("a", (1, 3, 0.5)), ("b", others))
+                    for start in accumulate(waits, initial=0.0)
                 ],
                 ROBUST,
                 wanted,
             )
-            for drawn, wanted in ((0, False), (2, None))
+            for others, wanted in (((1, 1), False), ((1, 2), True), ((1, 0.5), None))
+        ],
+        ("backs_off", [refused(0), refused(0.2), call(0.36)], ROBUST, False),  # busy for 40 ms
+        ("backs_off", [refused(0), refused(0.2), call(0.201)], ROBUST, False),  # busy, and without waits
+        # of twenty chains, those whose waits are equal are not drawn, whatever the others are
+        *[
+            (
+                "backs_off",
+                [
+                    refused(start, f"{n}")
+                    for n in range(20)
+                    for start in accumulate(other if n < others else waits, initial=0.0)
+                ],
+                ROBUST,
+                wanted,
+            )
+            for waits, other, others, wanted in (
+                ((1, 1), (1, 0.5), 0, False),
+                ((1, 1), (1, 0.5), 2, False),
+                ((1, 1, 1), (1, 0.5), 1, False),
+                ((1, 1, 1), (1, 3, 0.5), 15, False),
+                ((1, 1.1), (1, 3, 0.5), 2, None),
+                ((1, 1), (1, 3, 0.5), 15, None),
+                ((1, 2), (1, 0.5), 2, None),
+                ((1, 0.5), (1, 0.5), 1, False),
+            )
         ],
         ("jitter", [refused(0, k) for k in "abc"] + [call(1, key=k) for k in "abc"], ROBUST, False),
         *[
