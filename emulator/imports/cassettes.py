@@ -23,6 +23,7 @@ from emulator.imports.vendors import find_target, find_vendor
 from emulator.recording.exchange import Ending, Exchange, drop_framing, find_header
 
 _WINDOWS = {"gzip": (31,), "x-gzip": (31,), "deflate": (47, -15)}  # zlib's ``wbits``; some send deflate without a head
+_ZSTD = b"\x28\xb5\x2f\xfd"  # what its data begins with
 MAX_BODY = 256 * 1024**2  # bytes, decompressed
 _MAX_TIME = 1e12  # milliseconds
 _ENDINGS: tuple[tuple[str, Ending], ...] = (  # in Chromium's names of network errors
@@ -193,9 +194,24 @@ def _decode(headers: Headers, body: bytes) -> tuple[Headers, bytes | None]:
     if windows is None:
         return plain, body if _is_text(body) else None
     for window in windows:
-        with suppress(zlib.error):
-            return plain, zlib.decompressobj(window).decompress(body, MAX_BODY)
+        unpacked = _unpack(body, window)
+        if unpacked is not None:
+            return plain, unpacked
     return plain, body
+
+
+def _unpack(body: bytes, window: int) -> bytes | None:
+    """Decompress a body; ``None`` if it is not compressed.
+
+    Without a head almost any text begins like deflate, so that only what is deflate to its end is taken for it; with
+    a head so is what was cut, unless it is text.
+    """
+    unpacker = zlib.decompressobj(window)
+    with suppress(zlib.error):
+        unpacked = unpacker.decompress(body, MAX_BODY)
+        is_complete = unpacker.eof and not unpacker.unused_data
+        return unpacked if is_complete or (window > 0 and not _is_text(body)) else None
+    return None
 
 
 def _is_text(body: bytes) -> bool:
@@ -279,7 +295,11 @@ def _read_har_response(
     body = _read_har_text(content, attached, found.lost, f"{place}: the body of the response")
     if not body and len(found.lost) == known and isinstance(size := content.get("size"), int) and size > 0:
         found.lost.append(f"{place}: the file has no body of the response, of {size} bytes")
-    if not finish_exchange(exchange, _read_har_headers(response), body, found, wait, wait + receive):
+    headers = _read_har_headers(response)
+    coding = find_header(headers, "content-encoding").strip().lower()
+    if coding not in _WINDOWS and not body.startswith(_ZSTD):  # HAR has the body decompressed, whatever it may be
+        headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
+    if not finish_exchange(exchange, headers, body, found, wait, wait + receive):
         return False
     exchange.ending = failure or "whole"
     return True

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from base64 import b64encode
 from pathlib import Path
 from zipfile import ZipFile
@@ -171,6 +172,44 @@ def test_early_cassette_of_httpx_is_read(headers: JSON, tmp_path: Path) -> None:
     request: JSON = {"method": "POST", "uri": URL, "body": "{}", "headers": {}}
     found = read(tmp_path, {"version": 1, "interactions": [{"request": request, "response": response}]})
     assert [(each.status, each.body, len(each.headers)) for each in found.exchanges] == [(429, b'{"a": 1}', 1)]
+    assert not found.lost
+
+
+def build_packings() -> dict[str, tuple[str, bytes, bytes]]:
+    """Return coding, body of a cassette, and what is read of it."""
+    said = json.dumps(SAID).encode() * 20
+    raw = zlib.compressobj(wbits=-15)
+    return {
+        "raw deflate": ("deflate", raw.compress(said) + raw.flush(), said),
+        "deflate": ("deflate", zlib.compress(said), said),
+        "cut gzip": ("gzip", gzip.compress(said)[:-8], said),
+    } | {
+        f"{coding}, decompressed: {text[:20]}": (coding, text.encode(), text.encode())
+        for coding in ("deflate", "gzip", "br")
+        for text in ('{"a":1}', '{"error":{"message":"model not found"}}', "[1, 2]", EVENT, "hC is text", "x^2", "OK")
+    }
+
+
+PACKINGS = build_packings()
+
+
+@pytest.mark.parametrize("name", PACKINGS)
+def test_compressed_and_decompressed_bodies_are_read(name: str, tmp_path: Path) -> None:
+    """Tools keep the header of a body that they decompressed, and any text begins like deflate without a head."""
+    coding, sent, body = PACKINGS[name]
+    text: JSON = {"base64_string": b64encode(sent).decode()}
+    response: JSON = {"body": text, "headers": {"content-encoding": [coding]}}
+    found = read(tmp_path, {"interactions": [{"request": {"method": "GET", "uri": URL}, "response": response}]})
+    assert [each.body for each in found.exchanges] == [body]
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "dcb"])
+def test_binary_bodies_of_har_are_read(coding: str, tmp_path: Path) -> None:
+    """Audio, which the format has decompressed."""
+    audio: JSON = {"text": b64encode(b"ID3\xff\xfb").decode(), "encoding": "base64"}
+    response = packed(headers=[{"name": "Content-Encoding", "value": coding}], content=audio)
+    found = read(tmp_path, {"log": {"entries": [entry(response=response)]}})
+    assert [(each.body, each.headers) for each in found.exchanges] == [(b"ID3\xff\xfb", ())]
     assert not found.lost
 
 
