@@ -66,7 +66,7 @@ class ArrivalNotifier(asyncio.Protocol):
     """Protocol before aiohttp's on the connection of a response, which calls ``on_arrival`` once aiohttp has parsed.
 
     It leaves the connection at the end of the response, as aiohttp uses the connection again. ``is_lost``: there is no
-    connection any more.
+    connection any more. ``after_head``: number of bytes that came after the head until it left.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, on_arrival: Callable[[], None]) -> None:
@@ -74,6 +74,8 @@ class ArrivalNotifier(asyncio.Protocol):
         connection = response.connection  # none once the response is complete
         transport = None if connection is None else connection.transport
         self.is_lost = transport is None
+        self._receiver = getattr(response.content, "_protocol", None)
+        self.after_head = _count_after_head(self._receiver)
         if connection is not None and connection.protocol is not None and transport is not None:
             self._handler, self._transport = connection.protocol, transport
             self._handler.read_timeout = None  # it would set a timer anew for each part
@@ -83,6 +85,7 @@ class ArrivalNotifier(asyncio.Protocol):
     def remove(self) -> None:
         """Leave the connection to aiohttp."""
         if not self.is_lost and self._transport.get_protocol() is self:
+            self.after_head = _count_after_head(self._receiver)
             self._transport.set_protocol(self._handler)
 
     def data_received(self, data: bytes) -> None:
@@ -116,7 +119,6 @@ class ServiceConnector(aiohttp.TCPConnector):
         self._factory = partial(_create_receiver, self._loop)
 
 
-def count_excess(response: aiohttp.ClientResponse, length: int) -> int:
-    """Return how many bytes came after the announced end of a response."""
-    receiver = getattr(response.content, "_protocol", None)
-    return max(0, receiver.after_head - length) if isinstance(receiver, ResponseReceiver) else 0
+def _count_after_head(receiver: object) -> int:
+    """Return how many bytes came after the head of the last response; 0 if they are not counted."""
+    return receiver.after_head if isinstance(receiver, ResponseReceiver) else 0

@@ -11,7 +11,7 @@ import aiohttp
 from emulator.http.connection import Connection
 from emulator.http.response_head import LAST_CHUNK, chunk
 from emulator.recording.observer import Observer, ResponseStart
-from emulator.recording.receiver import ArrivalNotifier, count_excess
+from emulator.recording.receiver import ArrivalNotifier
 
 
 class RelayedBody:
@@ -127,7 +127,7 @@ class RelayedBody:
             self._behind = self._observer.on_data(data, offset) or self._behind
         is_whole = self._content.is_eof() if self._length is None else self.received >= self._length
         if is_whole:
-            self.excess = 0 if self._length is None else count_excess(self._response, self._length)
+            self.excess = 0 if self._length is None else max(0, self._notifier.after_head - self._length)
             self._on_whole(offset, self.excess)
             if self._is_chunked:
                 frames.append(LAST_CHUNK)

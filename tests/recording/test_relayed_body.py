@@ -85,6 +85,7 @@ class SlowObserver:
         self.is_slow = is_slow
         self.size = 0
         self.ending = ""
+        self.missing = self.excess = 0
         self.behind: asyncio.Future[None] | None = None
 
     def on_request(self, data: bytes) -> None:
@@ -103,7 +104,7 @@ class SlowObserver:
         return self.behind
 
     def on_end(self, ending: str, offset: float, missing: int, excess: int) -> None:
-        self.ending = ending
+        self.ending, self.missing, self.excess = ending, missing, excess
 
     def on_failed(self, reason: str) -> None:
         """Do nothing."""
@@ -137,12 +138,13 @@ def write_until_blocked(blocked: asyncio.Event) -> Answer:
 async def relaying(
     answer: Answer, observer: SlowObserver, silence: float = 60.0, context: ssl.SSLContext | None = None
 ) -> AsyncIterator[str]:
-    """The URL of a relay to a service."""
+    """The URL of a relay to a service; the observer sees the calls of ``/x``."""
     async with serving(answer) as url:
         relay = Relay({"tgi": url}, silence=silence)
 
         async def pass_on(http: IncomingRequest) -> bool:
-            return await relay.pass_on(http, "tgi", "/x", {}, observer)
+            target = http.head.target
+            return await relay.pass_on(http, "tgi", target, {}, observer if target == "/x" else SlowObserver())
 
         try:
             async with serving(pass_on, context) as front:
@@ -207,6 +209,45 @@ async def test_slow_client_that_leaves_ends_the_stream() -> None:
         writer.transport.abort()
         await left.wait()
         assert observer.ending == "client left"
+
+
+async def catch_up(observer: SlowObserver, reader: asyncio.StreamReader) -> bytes:
+    """Read to the end of the connection while the recording catches up."""
+    reading = asyncio.create_task(reader.read())
+    while not reading.done():
+        observer.catch_up()
+        await asyncio.sleep(0)
+    return await reading
+
+
+async def test_later_response_on_the_same_connection_is_no_excess() -> None:
+    """The response has come whole and another call uses its connection, while the recording is behind."""
+    observer, is_read = SlowObserver(is_slow=True), asyncio.Event()
+    calls: dict[object, set[str]] = {}
+
+    async def answer(http: IncomingRequest) -> bool:
+        connection, path = http.connection, http.head.path
+        calls.setdefault(connection, set()).add(path)
+        body = b"onetwo" if path == "/x" else b"a longer body"
+        connection.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body[:3]))
+        if path == "/x":
+            await is_read.wait()
+        connection.write(body[3:])
+        return True
+
+    async with relaying(answer, observer) as url:
+        reader, writer = await ask(url)
+        await reader.readuntil(b"one")
+        is_read.set()
+        while {"/x", "/later"} not in calls.values():
+            later, other = await ask(url, "/later")
+            await later.readuntil(b"a longer body")
+            other.close()
+        writer.write(b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        body = await catch_up(observer, reader)
+        assert body.startswith(b"twoHTTP/1.1 200 OK\r\n")  # the connection of the client has stayed open
+        assert (observer.ending, observer.excess) == ("whole", 0)
+        writer.close()
 
 
 async def test_head_and_events_come_as_they_are_sent(tmp_path: Path) -> None:
