@@ -29,13 +29,14 @@ from emulator.sweep.earlier_report import (
 )
 from emulator.sweep.page import write_page
 from emulator.sweep.plan import SURVIVED, Key, SweepPlan
-from emulator.sweep.preload import PreloadedCommand, PreloadError
+from emulator.sweep.preload import PreloadedCommand, PreloadError, UnsuitableError
 from emulator.sweep.report import write_json, write_junit, write_markdown, write_sarif, write_scenarios
 from emulator.sweep.run import Baseline, Row, Sweep, SweepError, SweepOptions
 from emulator.sweep.swept_tests import SWEEP_VARIABLE
 
 _SHOWN = 3  # names of changed files
 _BAR = 24  # characters
+_LONG = 10.0  # seconds of a run; imports are a small part of a longer one
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, 
     session = _Session(words, outputs, before, files, time.monotonic())
     try:
         with start() as server:
+            preloads = preloads and options.max_runs != 0
             variables = [name for vendor in options.vendors for name in server.env(vendor)] if preloads else None
             _sweep(Sweep(server, options, Command(words), session.add), session, variables)
     except (SweepError, PreloadError) as error:
@@ -178,9 +180,9 @@ def _sweep(sweep: Sweep, session: _Session, variables: Sequence[str] | None) -> 
     """Sweep; ``variables``: names of the variables that differ between runs, if libraries are to be preloaded."""
     baseline: Baseline = sweep.run_baseline()
     with ExitStack() as closing:
-        if variables is not None:
+        if variables is not None and baseline.seconds < _LONG:
             baseline = _preload(sweep, session.words, baseline, variables, closing)
-        if not sweep.try_two_at_once():
+        if not sweep.try_two_at_once(baseline):
             print("sweep: two runs at once fail without a fault; one runs at a time", file=sys.stderr)
         _run_cells(sweep, session, baseline)
 
@@ -193,11 +195,14 @@ def _preload(
         runner = PreloadedCommand(words, [*variables, SWEEP_VARIABLE])
         closing.callback(runner.end)
         baseline = sweep.preload(baseline, runner)
+    except UnsuitableError:
+        return baseline
     except PreloadError as error:
         print(f"sweep: nothing is preloaded: {escape(str(error))}", file=sys.stderr)
         return baseline
-    for name, why in runner.kept_out.items():
-        print(f"sweep: {name} is not preloaded, as it {escape(why)}", file=sys.stderr)
+    if runner.kept_out:
+        names = ", ".join(f"{name} ({escape(why)})" for name, why in runner.kept_out.items())
+        print(f"sweep: not preloaded: {names}", file=sys.stderr)
     return baseline
 
 

@@ -241,8 +241,10 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> Plan:
         replies.write(json.dumps(message).encode() + b"\n")
 
     plan: Plan = json.loads(requests.readline())
-    send(_preload(plan))
-    _keep_libraries()
+    refused = _preload(plan)
+    if plan["modules"] and not refused:
+        _keep_libraries()
+    send(refused)
     inherited = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no status is kept
     for line in iter(requests.readline, b""):
         request = json.loads(line)

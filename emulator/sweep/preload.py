@@ -53,6 +53,10 @@ class PreloadError(Exception):
     """Runs cannot be forked, with the reason."""
 
 
+class UnsuitableError(PreloadError):
+    """The command is no Python program in a form that is known, or the system has no such processes."""
+
+
 @dataclass(frozen=True, slots=True)
 class PythonProgram:
     """A command that runs a Python program.
@@ -76,13 +80,13 @@ def parse_command(words: Sequence[str]) -> PythonProgram:
     """Return the Python program that a command runs: ``python …``, or a script whose first line names Python.
 
     Raises:
-        PreloadError: it runs none, or one that cannot be forked.
+        UnsuitableError: it runs none, or one that cannot be forked.
     """
     if _PYTHON.fullmatch(Path(words[0]).name):
         return _parse_arguments(words)
     file = shutil.which(words[0])
     if file is None:
-        raise PreloadError(f"there is no {words[0]}")
+        raise UnsuitableError(f"there is no {words[0]}")
     with open(file, "rb") as script:
         first = script.readline(1000).decode(errors="replace")
     try:
@@ -92,7 +96,7 @@ def parse_command(words: Sequence[str]) -> PythonProgram:
     if named[:1] == ["/usr/bin/env"]:
         named = named[1:]
     if not named or not _PYTHON.fullmatch(Path(named[0]).name):
-        raise PreloadError(f"{words[0]} is no Python program; name the interpreter, as in `python -m pytest`")
+        raise UnsuitableError(f"{words[0]} is no Python program")
     return _parse_arguments([*named, file, *words[1:]])
 
 
@@ -111,12 +115,12 @@ def _parse_arguments(words: Sequence[str]) -> PythonProgram:
                 return PythonProgram(words[:at], word[:2], given)
             break
         elif word.startswith("-"):
-            raise PreloadError(f"the flag {word} of {words[0]} is not supported")
+            raise UnsuitableError(f"the flag {word} of {words[0]} is not supported")
         elif Path(word).is_file() and Path(word).suffix not in (".pyc", ".pyz", ".zip"):
             return PythonProgram(words[:at], "", words[at:])
         else:
-            raise PreloadError(f"{word} is no file of Python source")
-    raise PreloadError(f"{shlex.join(words)} runs no program")
+            raise UnsuitableError(f"{word} is no file of Python source")
+    raise UnsuitableError(f"{shlex.join(words)} runs no program")
 
 
 @dataclass(slots=True)
@@ -218,11 +222,11 @@ class PreloadedCommand(Command):
         """
         super().__init__(words)
         if not hasattr(os, "pidfd_open") or not Path("/proc/self/task").is_dir():
-            raise PreloadError("this system cannot await forked processes and list their threads")
+            raise UnsuitableError("this system cannot await forked processes and list their threads")
         try:
             os.close(os.pidfd_open(os.getpid()))
         except OSError as error:
-            raise PreloadError(f"this system does not let processes be awaited: {error.strerror}") from None
+            raise UnsuitableError(f"this system does not let processes be awaited: {error.strerror}") from None
         self._varying, self._set = varying, list[str]()
         self.kept_out = {}
         try:

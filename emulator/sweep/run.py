@@ -177,7 +177,8 @@ class Sweep:
         Raises:
             SweepError: it hangs, fails, or makes no call.
         """
-        found, vendors = self._run_plain(), self._options.vendors
+        vendors = self._options.vendors
+        found = self._run_plain(self._options.hang_after or _MAX_BASELINE)
         ended = found.base.ended
         if ended.exit is None:
             raise SweepError("without a fault the command did not end")
@@ -188,12 +189,12 @@ class Sweep:
             raise SweepError(f"the command made no call to {' or '.join(vendors)} that was answered; {where}")
         return found
 
-    def try_two_at_once(self) -> bool:
+    def try_two_at_once(self, baseline: Baseline) -> bool:
         """Return whether the command can run beside itself; if it cannot, as one that uses a port, it runs alone."""
-        if self._options.jobs < 2:
+        if self._options.jobs < 2 or self._options.max_runs == 0:
             return True
         with self._open_pool(2) as pool:
-            runs = [pool.submit(self._run_plain) for _ in range(2)]
+            runs = [pool.submit(self._run_plain, self._limit(baseline)) for _ in range(2)]
             for early in wait(runs, return_when=FIRST_EXCEPTION).done:
                 early.result()  # raises what either has raised
             if all(each.result().base.ended.exit == 0 for each in runs):
@@ -219,16 +220,25 @@ class Sweep:
         return replace(found, seconds=min(baseline.seconds, learned.seconds))  # both had to import everything
 
     def _run_forked(self, baseline: Baseline) -> Baseline:
-        found = self._run_plain()
+        found = self._run_plain(self._limit(baseline))
+        ended = found.base.ended
+        if ended.exit is None:
+            raise PreloadError("a forked run without faults does not end")
+        if ended.exit != baseline.base.ended.exit:
+            raise PreloadError(f"a forked run without faults exits with {ended.exit}")
         if _describe(found) != _describe(baseline):
-            raise PreloadError(f"a forked run without faults differs; it exits with {found.base.ended.exit}")
+            raise PreloadError("the calls of two runs differ")
         return found
 
-    def _run_plain(self) -> Baseline:
+    def _limit(self, baseline: Baseline) -> float:
+        """Return the seconds after which a run counts as hanging."""
+        return self._options.hang_after or max(_MIN_HANG, _TIMEOUT_FACTOR * baseline.seconds)
+
+    def _run_plain(self, limit: float) -> Baseline:
         options = self._options
         with self._session(options.clock, options.base) as client:
             document = client.scenario().document
-            base = self._run(client, options.hang_after or _MAX_BASELINE)
+            base = self._run(client, limit)
             requests = client.requests()
         found, calls = find_classes(requests, document), len(requests)
         for test in base.tests:
@@ -250,7 +260,7 @@ class Sweep:
         for cell in plan.unchanged:
             scenario = cell.write_scenario(baseline.document)
             self._add(cell, Row(*cell.key, SURVIVED, scenario, (), (NO_FAULT,), test=cell.call.test))
-        limit = self._options.hang_after or max(_MIN_HANG, _TIMEOUT_FACTOR * baseline.seconds)
+        limit = self._limit(baseline)
         self._infer(baseline, plan)
         while todo := self._find_todo(plan):
             most = self._options.max_runs
@@ -350,7 +360,7 @@ class Sweep:
 def _describe(baseline: Baseline) -> object:
     """Return what is equal for two runs without faults in which a command does the same."""
     base, calls = baseline.base, [(call.name, call.digest, call.ordinal) for call in baseline.classes]
-    return base.ended.exit, sorted(base.broken), baseline.calls, calls, sorted(test.test for test in base.tests)
+    return sorted(base.broken), baseline.calls, calls, sorted(test.test for test in base.tests)
 
 
 def _copy(row: Row, cell: Cell, baseline: Baseline) -> Row:

@@ -103,7 +103,11 @@ def test_preloaded_sweep_gives_the_same_outcomes(tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        pytest.param("import sys\nif 'json.tool' in sys.modules: ask()\nimport json.tool", "differs", id="other calls"),
+        pytest.param(
+            "import sys\nif 'json.tool' in sys.modules: ask()\nimport json.tool",
+            "the calls of two runs differ",
+            id="other calls",
+        ),
         pytest.param("sys.stdout.flush(); os._exit(0)", "ends without the end of its interpreter", id="it breaks off"),
         pytest.param(
             "sys.modules['gevent.monkey'] = type(sys)('gevent.monkey')",

@@ -65,7 +65,7 @@ def test_python_program_is_found_in_a_command(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(["shell"], "shell is no Python program; name the interpreter", id="shell script"),
+        pytest.param(["shell"], "shell is no Python program", id="shell script"),
         pytest.param(["binary"], "binary is no Python program", id="binary"),
         pytest.param(["no_such_program"], "there is no no_such_program", id="nothing"),
         pytest.param(["python"], "python runs no program", id="no program"),

@@ -14,7 +14,7 @@ from emulator.client import EmulatorClient
 from emulator.sweep.cells import FAULTS, KINDS
 from emulator.sweep.command import CommandResult
 from emulator.sweep.plan import Key, SweepPlan
-from emulator.sweep.run import Row, Sweep, SweepOptions
+from emulator.sweep.run import Baseline, Row, Run, Sweep, SweepOptions
 from tests.sweep.programs import PATIENCE, Failure, InProcess, agent, chain, credulous, sound, stubborn
 
 pytestmark = pytest.mark.slow
@@ -79,18 +79,20 @@ def test_command_that_cannot_run_beside_itself_runs_alone() -> None:
 
     with start() as server:
         todo = Sweep(server, OPTIONS, InProcess(share_a_port), lambda row, made, left: None)
-        todo.run_baseline()
-        assert not todo.try_two_at_once()
+        assert not todo.try_two_at_once(todo.run_baseline())
 
 
 def test_command_that_can_run_beside_itself_does() -> None:
-    together = Barrier(2)
+    together, begun = Barrier(2), count()
 
     def meet(variables: Mapping[str, str]) -> None:
-        together.wait(PATIENCE)
+        if next(begun):
+            together.wait(PATIENCE)
+        sound(variables)
 
     with start() as server:
-        assert Sweep(server, OPTIONS, InProcess(meet), lambda row, made, left: None).try_two_at_once()
+        todo = Sweep(server, OPTIONS, InProcess(meet), lambda row, made, left: None)
+        assert todo.try_two_at_once(todo.run_baseline())
 
 
 def test_sweep_follows_calls_that_need_others(tmp_path: Path) -> None:
@@ -171,6 +173,8 @@ class Endless(InProcess):
 
 def test_interrupt_ends_both_runs_at_once() -> None:
     runner = Endless()
-    with start() as server, pytest.raises(KeyboardInterrupt):
-        Sweep(server, OPTIONS, runner, lambda row, made, left: None).try_two_at_once()
+    with start() as server:
+        todo = Sweep(server, OPTIONS, runner, lambda row, made, left: None)
+        with pytest.raises(KeyboardInterrupt):
+            todo.try_two_at_once(Baseline(Run(CommandResult(0), 1.0), {}, [], 0, 1.0))
     assert runner.ended.is_set()
