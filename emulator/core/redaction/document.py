@@ -31,7 +31,8 @@ _SUSPECTS = tuple(  # one expression each, because a search for a fixed first ch
     )
 )
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)("|\\?\Z)|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
-_NUMBER = re.compile(r"-?\d[\d.eE+-]{3,}")
+_NUMBER = re.compile(r"-?\d[\d.eE+-]*")
+_SHORT_NUMBER = 4  # characters; none so short is a credential
 _LITERALS = ("true", "false", "null")
 _ASSIGNED = re.compile(r"\s*([\w.-]{1,128})(\s*[:=]\s*)(.*)", re.DOTALL)
 
@@ -273,5 +274,5 @@ class _Redaction:
         if value in _LITERALS:
             return None
         if _NUMBER.fullmatch(value):
-            return "0"
-        return None if value.strip("-").isdigit() else "…"
+            return None if len(value.strip("-")) < _SHORT_NUMBER else "0"
+        return "…"

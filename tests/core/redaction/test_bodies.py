@@ -24,6 +24,7 @@ READABLE = (
     '{"arguments":"{\\"key\\":\\"a-key-of-a-map\\",\\"value\\":\\"some-value-of-it\\"}"}',
     '{"key":"a-key-of-a-dictionary","code":"rate_limit_exceeded","session":"conversation-12"}',
     '{"metadata":[{"name":"colour-of-sea","value":"a-very-dark-blue"}],"prompt_cache_key":"team-search-1"}',
+    '{"password":1.5,"token":[1e5,-0.5,7,-12],"auth":-1.5}',
     '{"credentials":{"type":"ApiKey"},"token":null,"auth":true,"password":""}',
     '{"author":"somebody-known","passage":"a-long-passage","keyboard":"qwerty-layout","tokenizer":"llama-tokenizer"}',
     '{"url":"https://example.com/a?page=2&tokens=512&author=somebody-known#part"}',
