@@ -31,7 +31,7 @@ _NUMBERS = count(os.getpid() << 24)  # of connections; those of processes that s
 _UNLIMITED = 2**30  # bytes; the connection bounds bodies itself, so the parser never pauses it
 _MAX_COALESCED = 16  # responses; building one takes about 0.05 ms
 _MAX_COALESCED_BYTES = 64 * 1024  # a longer response is written at once
-_MAX_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its response waits
+MAX_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its response waits
 _MAX_HEADS = 1024  # remembered by one server
 _MAX_HEAD = 4096  # bytes of a head that is remembered
 _MAX_DIGITS = 9  # of Content-Length
@@ -645,7 +645,7 @@ class Connection(BaseProtocol):
 
         Transports pause writing at a backlog of their own choice, those of TLS at 512 KiB.
         """
-        return self._is_slow and self.unsent > _MAX_UNSENT
+        return self._is_slow and self.unsent > MAX_UNSENT
 
     async def drain(self) -> None:
         """Wait until the client has read enough of its backlog.

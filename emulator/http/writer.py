@@ -14,7 +14,7 @@ from emulator.core.http import DROPPED, Batch, BatchedEvents, Event, Headers, Re
 from emulator.core.vendor import AnyVendor
 from emulator.handler.context import RequestContext
 from emulator.http.acknowledged import count_unacknowledged, count_unsent, send_unbuffered
-from emulator.http.connection import IncomingRequest
+from emulator.http.connection import MAX_UNSENT, IncomingRequest
 from emulator.http.proactor import close_socket, is_proactor
 from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, encode_control_head, encode_head, frame
 from emulator.http.schedule import Frames, ScheduleWriter, frame_batches, frame_events, frame_writes
@@ -187,10 +187,10 @@ class ResponseWriter:
         batches = None
         if chunked and self.planned_ttft is None and isinstance(events, BatchedEvents):
             batches = events.batches(head, LAST_CHUNK)
-        if batches is None:
+        if batches is None or (first := next(batches))[2] > MAX_UNSENT:  # a slow reader must not get so much at once
             await self._write_frames(head, *self._frame(events))
             return keep_alive
-        first, second = next(batches), next(batches, None)
+        second = next(batches, None)
         if second is None:
             await self._write_batch(first)
         else:

@@ -21,6 +21,7 @@ from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from tests.conftest import Start, running
 from tests.handler.toy import TOY
+from tests.http import calls
 from tests.http_client import Answer, Running, read_answer
 from tests.untyped_json import JSON
 
@@ -414,3 +415,16 @@ async def test_stream_stopped_between_batches_ends_once() -> None:
     schedule.stop(frame_events([(0.0, b"!", 1, Mark.DONE)], chunked=True), lambda: b"end")
     assert await running
     assert (b"".join(line.written), sent.events) == (b"head 11\r\n!\r\nend", 2)
+
+
+async def test_client_that_leaves_a_long_stream_without_delays_left_early(start: Start) -> None:
+    """More than the system buffers between them hold: what is not sent is not recorded as sent."""
+    text = "tides " * 5000
+    served = await start(f"rules:\n- name: r\n  reply: {{chunks: [{', '.join([text] * 200)}]}}\n")
+    reader, writer = await calls.connect(served, room=4096)
+    writer.write(calls.frame_request(calls.chat(stream=True)))
+    assert len(await reader.readexactly(8192)) == 8192
+    writer.transport.abort()
+    await settle(served)
+    (entry,) = served.built.journal
+    assert (entry.status, entry.whole, entry.client_left) == (200, False, True)
