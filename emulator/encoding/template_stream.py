@@ -250,6 +250,7 @@ _open_after = lru(64)(_Openings)
 
 
 _SILENCE = b'""'
+_MAX_KNOWN = 4 * MAX_BATCH  # tokens of a text that is held; rendering a longer one takes long anyway
 _whole: Cache[int, Sequence[bytes]] = Cache()  # texts found to have no empty one; held so that their id is not reused
 
 
@@ -259,6 +260,8 @@ def _are_texts(texts: Sequence[bytes]) -> bool:
         return True
     if _SILENCE in texts:
         return False
+    if len(texts) > _MAX_KNOWN:
+        return True
     if len(_whole) >= _MAX_LAYOUTS:
         del _whole[next(iter(_whole))]
     _whole[id(texts)] = texts

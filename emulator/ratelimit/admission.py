@@ -192,8 +192,8 @@ def _list_shares(select: Select, vendor: str, deployment: str, principal: str, q
     """Return the shares that a call is charged to; ``quotas``: its own."""
     scopes = {"principal": principal, "deployment": f"{vendor}/{deployment}", None: ""}
     found = (*select(vendor, deployment, principal), *quotas)
-    rows = [(quota, scopes[quota.per], _UNITS[quota.unit]) for quota in found]
-    return Shares(rows, any(quota.unit == "concurrency" for quota in found))
+    rows = dict.fromkeys((quota, scopes[quota.per], _UNITS[quota.unit]) for quota in found)  # two equal ones are one
+    return Shares([*rows], any(quota.unit == "concurrency" for quota in found))
 
 
 def count_reserved_output(call: InferenceCall) -> int:

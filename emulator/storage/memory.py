@@ -66,7 +66,9 @@ class _Quotas:
         found = [(self.find(quota, scope), unit) for quota, scope, unit in shares.rows]
         if len(self.opened) >= _MAX_OPENED:
             self.opened.clear()
-        self.opened[shares] = found
+        kept = [self.accounts.get((quota.name, scope)) for quota, scope, _ in shares.rows]
+        if kept == [account for account, _ in found]:  # none was evicted for another
+            self.opened[shares] = found
         return found
 
     def find(self, quota: Quota, scope: str) -> Account:

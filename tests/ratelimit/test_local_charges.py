@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +13,7 @@ from emulator.core.quota import Quota, Strategy, Unit
 from emulator.core.storage import Account
 from emulator.ratelimit import AdmissionController, Ticket
 from emulator.ratelimit.strategies import open_account
+from emulator.storage.documents import StorageLimits
 from emulator.storage.memory import MemoryState
 from tests.ratelimit.test_admission import chat, make_call, sent_by
 
@@ -120,3 +121,29 @@ def test_local_charges_equal_those_of_the_accounts_alone(
     )
     gate = AdmissionController(lambda *_: found, MemoryState())
     asyncio.run(Race(gate, Accounts(found)).run(steps))
+
+
+QUOTA = Quota(name="q", unit="requests", amount=3, window=60.0, strategy="sliding")
+
+
+async def test_two_equal_quotas_are_one() -> None:
+    gate = AdmissionController(lambda *_: (QUOTA, QUOTA), MemoryState())
+    for left in (2, 1, 0):
+        ticket = gate.reserve_now(make_call(chat(1), prompt_tokens=(1,)), sent_by("a"), 0.0)
+        assert ticket is not None
+        assert ticket.left == [(QUOTA, left)]
+    again = gate.reserve_now(make_call(chat(1), prompt_tokens=(1,)), sent_by("a"), 61.0)
+    assert again is not None
+    assert again.left == [(QUOTA, 2)]
+
+
+async def test_account_that_another_one_evicts_is_not_charged_again() -> None:
+    """Three accounts have room: the third caller's own evicts the oldest, which all share."""
+    shared, own = replace(QUOTA, name="shared", amount=100), replace(QUOTA, name="own", amount=100, per="principal")
+    gate = AdmissionController(lambda *_: (shared, own), MemoryState(StorageLimits(accounts=3)))
+    left = []
+    for principal in "abcccc":
+        ticket = gate.reserve_now(make_call(chat(1), prompt_tokens=(1,)), sent_by(principal), 0.0)
+        assert ticket is not None
+        left.append(ticket.left[0][1])
+    assert left == [99, 98, 97, 99, 98, 97]

@@ -12,7 +12,7 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, as_object, dump_text
 from emulator.core.requests import ChatRequest, Message
 from emulator.core.rng import derive_key, draw_uniform
-from emulator.scenario.matchers import compile_when
+from emulator.scenario.matchers import compile_when, list_necessary
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, find_nearest
 from emulator.storage.memory import MemoryState
 from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PLAIN, TOKENS, rules, vary
@@ -439,3 +439,19 @@ async def test_a_rule_after_the_first_match_searches_nothing() -> None:
 async def test_counters_of_a_remote_store_are_awaited() -> None:
     matcher, state = rules("- {name: r, times: {nth: 2}, pass: true}"), MemoryState()
     assert [(await matcher.match(CHAT, state.count)).counts for _ in range(2)] == [{"r": 1}, {"r": 2}]
+
+
+@pytest.mark.parametrize(
+    ("when", "is_costly"),
+    [
+        pytest.param("{prompt: {not: {regex: x}}}", True, id="not an expression"),
+        pytest.param("{body.a: {regex: x}}", True, id="an expression in the body"),
+        pytest.param("{prompt: {not: x}}", False, id="not a text"),
+        pytest.param("{prompt: {prefix: x, not: {regex: y}}}", False, id="a prefix as well"),
+    ],
+)
+def test_expression_is_searched_only_in_its_turn(when: str, *, is_costly: bool) -> None:
+    """A rule that no comparison rules out is asked in order, so that the first match spares the others."""
+    (rule,) = rules(f"- {{name: r, when: {when}, pass: true}}").rules
+    (check,) = compile_when(rule.when)
+    assert (not list_necessary(check)) == is_costly
