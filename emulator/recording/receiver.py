@@ -65,12 +65,16 @@ class ResponseReceiver(ResponseHandler):
 class ArrivalNotifier(asyncio.Protocol):
     """Protocol before aiohttp's on the connection of a response, which calls ``on_arrival`` once aiohttp has parsed.
 
+    It calls ``before_loss`` before aiohttp learns that the connection is lost, while what it holds can be read.
     It leaves the connection at the end of the response, as aiohttp uses the connection again. ``is_lost``: there is no
     connection any more. ``after_head``: number of bytes that came after the head until it left.
     """
 
-    def __init__(self, response: aiohttp.ClientResponse, on_arrival: Callable[[], None]) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, on_arrival: Callable[[], None], before_loss: Callable[[], None]
+    ) -> None:
         self._on_arrival = on_arrival
+        self._before_loss = before_loss
         connection = response.connection  # none once the response is complete
         transport = None if connection is None else connection.transport
         self.is_lost = transport is None
@@ -96,6 +100,7 @@ class ArrivalNotifier(asyncio.Protocol):
         self._handler.eof_received()
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        self._before_loss()
         self._handler.connection_lost(exc)
         self.is_lost = True
         self._on_arrival()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 import aiohttp
@@ -46,6 +46,7 @@ class RelayedBody:
         self._content = response.content
         self._length = head.length if head.framing == "length" else None
         self._unwritten = opening
+        self._kept: Sequence[bytes] = ()  # came before the connection was lost
         self._connection = connection
         self._observer = observer
         self._is_chunked = is_chunked
@@ -68,7 +69,7 @@ class RelayedBody:
             aiohttp.ClientError: the response was cut off.
             ConnectionError: the client disconnected.
         """
-        notifier = self._notifier = ArrivalNotifier(self._response, self._pass_on)
+        notifier = self._notifier = ArrivalNotifier(self._response, self._pass_on, self._keep)
         try:
             self._pass_on()
             self._watch_silence()
@@ -103,6 +104,10 @@ class RelayedBody:
         else:
             self._turn.set_exception(TimeoutError("the service is silent"))
 
+    def _keep(self) -> None:
+        """Take what has come and cannot be read later, as the connection is lost; it is passed on as all that comes."""
+        self._kept = _read_now(self._content, self.received)
+
     def _pass_on(self) -> None:
         """Pass on what has come, unless the client or the recording is behind."""
         if self._turn.done():
@@ -121,7 +126,8 @@ class RelayedBody:
     def _write(self, offset: float) -> bool:
         """Write what has come; return whether that is all."""
         frames, self._unwritten = [self._unwritten] if self._unwritten else [], b""
-        for data in _read_now(self._content, self.received):
+        parts, self._kept = self._kept or _read_now(self._content, self.received), ()
+        for data in parts:
             self.received += len(data)
             frames.append(chunk(data) if self._is_chunked else data)
             self._behind = self._observer.on_data(data, offset) or self._behind

@@ -250,6 +250,58 @@ async def test_later_response_on_the_same_connection_is_no_excess() -> None:
         writer.close()
 
 
+LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "ending", "missing", "passed_on"),
+    [
+        pytest.param([LENGTH + b"one", b"two"], "cut", 4, b"onetwo", id="length"),
+        pytest.param([CHUNKED + frame(b"one"), frame(b"two")], "cut", 0, frame(b"one") + frame(b"two"), id="chunked"),
+        pytest.param(
+            [CHUNKED + frame(b"one"), frame(b"two") + b"zz\r\n"],
+            "cut",
+            0,
+            frame(b"one") + frame(b"two"),
+            id="no chunk",
+        ),
+        pytest.param(
+            [b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\none", b"two"], "whole", 0, b"onetwo", id="until it closes"
+        ),
+    ],
+)
+async def test_connection_lost_while_the_recording_is_behind(
+    parts: list[bytes], ending: str, missing: int, passed_on: bytes
+) -> None:
+    """What came before is passed on."""
+    observer, is_read, is_lost = SlowObserver(is_slow=True), asyncio.Event(), asyncio.Event()
+
+    async def answer(http: IncomingRequest) -> bool:
+        transport = http.connection.transport
+        assert transport is not None
+        http.connection.write(parts[0])
+        await is_read.wait()
+        http.connection.write(parts[1])
+        transport.write_eof()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            is_lost.set()  # the relay closes its side as soon as it has read the end
+        return False
+
+    async with relaying(answer, observer) as url:
+        reader, writer = await ask(url)
+        head = await reader.readuntil(b"\r\n\r\n")
+        first = await reader.readuntil(b"one")
+        is_read.set()
+        await is_lost.wait()
+        assert observer.size == 3
+        assert parts[0].startswith(head)
+        assert first + await catch_up(observer, reader) == passed_on
+        assert (observer.size, observer.ending, observer.missing) == (6, ending, missing)
+        writer.close()
+
+
 async def test_head_and_events_come_as_they_are_sent(tmp_path: Path) -> None:
     """The head does not wait for the first event, and an event leaves in the iteration of the loop that receives it."""
     go = asyncio.Semaphore(0)
