@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -216,7 +216,7 @@ def build_history(calls: Sequence[Call], *, follows_clock: bool = True, hedges: 
     chains = sorted((chain for equal in joined.values() for chain in equal.chains), key=lambda chain: chain[0].start)
     crowds: list[Sequence[Sequence[Call]]] = []
     shared: set[Call] = set()
-    for equal in joined.values():
+    for equal in (equal for equal in joined.values() if equal.has_callers):
         crowd, first_calls = equal.find_crowd()
         crowds += [crowd] if crowd else []
         shared |= first_calls
@@ -229,7 +229,10 @@ class _EqualCalls:
     def __init__(self, calls: Sequence[Call], hedges: int, opening: Set[Call]) -> None:
         self.chains: list[list[Call]] = []
         self._opening = opening
-        self._last_use = {call.connection: call.start for call in calls}
+        self._starts = [call.start for call in calls]
+        self._uses: dict[int, list[float]] = defaultdict(list)  # starts of calls, by connection
+        for call in calls:
+            self._uses[call.connection].append(call.start)
         # where any number is allowed, calls that never overlap are taken for those of one caller
         self._hedges = 1 if hedges == UNLIMITED and not _overlap(calls) else hedges
         if self._hedges == 1 and any(self._is_other_caller(before, call) for before, call in pairwise(calls)):
@@ -238,9 +241,13 @@ class _EqualCalls:
         self._closed: dict[Call, float] = {}  # when chains ended that do not go on, by first call
         self._failed: deque[list[Call]] = deque(maxlen=_MANY)  # chains that may go on
         self._answered: deque[Call] = deque(maxlen=_MANY)
-        self._starts = [call.start for call in calls]
         for call in calls:
             self._add(call)
+
+    @property
+    def has_callers(self) -> bool:
+        """Return whether calls that run at once, or come early, may be of several callers."""
+        return self._hedges > 1
 
     def _add(self, call: Call) -> None:
         """Add a call to the chain whose next attempt it is, or begin one."""
@@ -324,9 +331,25 @@ class _EqualCalls:
         return first if callers >= self._hedges or coming < len(before) else None
 
     def _is_other_caller(self, before: Call, call: Call) -> bool:
-        """Return whether a call came early after one that failed, on a new connection while the other was open."""
-        is_open = before.connection > 0 and self._last_use[before.connection] > call.start
-        return is_open and call in self._opening and before.may_be_retried and call.start < _find_due((before,))
+        """Return whether a call came early after one that failed, on a new connection while the other stays open.
+
+        The caller that failed is then still waiting: its connection is not used before its retry is due, or only by
+        further callers, all of which pause and come back.
+        """
+        is_after = before.may_be_retried and before.end <= call.start + find_slack(before)
+        if not is_after or before.connection == 0 or call not in self._opening:
+            return False
+        uses = self._uses[before.connection]
+        place = bisect_right(uses, call.start)
+        if place == len(uses) or call.start >= (due := _find_due((before,))):
+            return False
+        return uses[place] >= due or self._all_come_back(before, due)
+
+    def _all_come_back(self, before: Call, due: float) -> bool:
+        """Return whether equal calls pause before a retry is due, and as many as came until then come after it."""
+        since = bisect_left(self._starts, before.start)
+        pause, end = (bisect_left(self._starts, time) for time in ((before.end + due) / 2, due))
+        return pause == end and len(self._starts) - end >= end - since
 
     def _is_superseded(self, before: Call, call: Call) -> bool:
         """Return whether a client left a call as an equal one, open at the same time, had its answer."""

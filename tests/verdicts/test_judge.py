@@ -258,6 +258,42 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
             for second, third, wanted in ((2, 2, True), (1, 1, False))
             for many in (ROBUST, ANY)
         ],
+        # three callers, of which the third takes the connection of the first
+        *[
+            (
+                TOLD,
+                [
+                    refused(0, retry_after="1", connection=1),
+                    refused(0.01, retry_after="1", connection=2),
+                    refused(0.02, retry_after="1", connection=1),
+                    *[call(start, connection=1) for start in back],
+                ],
+                ROBUST,
+                wanted,
+            )
+            for back, wanted in (((1.1, 1.2, 1.3), True), ((1.1, 1.2), False), ((0.6, 1.2, 1.3), False))
+        ],
+        # a hasty one, whose first attempts have a connection each
+        *[
+            (rule, [refused(n / 50, connection=2 if n == 1 else 1) for n in range(30)], many, False)
+            for rule in ("attempts", "backs_off")
+            for many in (ROBUST, ANY)
+        ],
+        *[
+            (rule, [refused(n / 50, connection=n % 2 + 1) for n in range(30)], ROBUST, False)
+            for rule in ("attempts", "backs_off")
+        ],
+        # one overlap does not hide a hasty caller's later attempts
+        (
+            "backs_off",
+            [
+                call(0, 1, 503, connection=1),
+                call(0.5, 0.9, 503, connection=2),
+                *[refused(1.41 + n / 100, connection=1) for n in range(8)],
+            ],
+            ROBUST,
+            False,
+        ),
         (TOLD, [refused(0, retry_after="1", connection=1), call(0.1, connection=2)], ROBUST, False),
         # it closes the connection of an answer that it does not read
         (
