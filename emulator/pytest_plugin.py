@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _CLIENT = pytest.StashKey["EmulatorClient"]()
 _SINCE = pytest.StashKey[int]()  # number of the last call before the test, in a session that tests share
 _BEGAN = pytest.StashKey[float]()  # Unix time at which the run began
+_WRITTEN = pytest.StashKey[dict[str, list[Path]]]()  # what each test recorded in this run
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _COVERAGE: pytest.StashKey[Coverage] = pytest.StashKey()
 _SWEEP = "EMULATOR_SWEEP"  # as emulator.sweep.swept_tests names it
@@ -80,7 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, known in (("emulator_unused", _UNUSED), ("emulator_session_scope", _SCOPES)):
         if config.getini(name) not in known:
             raise pytest.UsageError(f"{name} is one of {', '.join(known)}, not {config.getini(name)!r}")
-    config.stash[_BEGAN] = time.time()
+    config.stash[_BEGAN] = getattr(config, "workerinput", {}).get("emulator_began") or time.time()
+    config.stash[_WRITTEN] = {}
     _read_upstreams(config)  # a wrong one ends the run, not each test
     config.addinivalue_line("markers", " ".join(_MARKER.split()))
     if config.getoption("--emulator-report"):
@@ -130,6 +132,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if coverage.is_under(wanted):
         terminalreporter.write_line(f"less than {wanted:g} %", red=True)
     terminalreporter.write_line(last)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: object) -> None:
+    """Tell a worker of pytest-xdist when the run began; one that replaces a crashed worker starts later."""
+    node.workerinput["emulator_began"] = node.config.stash[_BEGAN]  # type: ignore[attr-defined]  # a WorkerController
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -343,12 +351,24 @@ def _recording(server: EmulatorClient, client: EmulatorClient, item: pytest.Item
         return
     keys["unmatched"] = "record"
     recorder = _require_recorder(server, item)
-    began = item.config.stash[_BEGAN]
-    for file in plan.deletes:  # only once there is a service to record
-        if file.stat().st_mtime < began:  # other tests of this run may record to the same folder
-            file.unlink(missing_ok=True)
-    with recorder.recording(client.session_name, folder):
+    if not plan.replays:
+        _delete_recorded(item, plan)  # only once there is a service to record
+    with recorder.recording(client.session_name, folder) as written:
         yield keys
+    item.config.stash[_WRITTEN].setdefault(item.nodeid, []).extend(written)
+
+
+def _delete_recorded(item: pytest.Item, plan: ModePlan) -> None:
+    """Delete what a test shall record again: what earlier runs recorded, and the test itself before it was repeated.
+
+    Other tests of the run may record to the same folder.
+    """
+    from emulator.recording.modes import delete_older
+
+    delete_older(plan.deletes, item.config.stash[_BEGAN])
+    if isinstance(item, pytest.Item):  # tests may share a session, which begins several times with parameters
+        for file in item.config.stash[_WRITTEN].pop(item.nodeid, ()):
+            file.unlink(missing_ok=True)
 
 
 def _plan_mode(item: pytest.Item, mode: str, folder: Path) -> ModePlan:

@@ -13,6 +13,7 @@ import pytest
 from emulator import start
 from emulator.control.auth import ControlAuth
 from emulator.core.json import as_array, as_object
+from emulator.recording.modes import delete_older
 from emulator.scenario.load import find_bundled
 from tests.http_client import Running
 from tests.report_page import read_details, read_run
@@ -478,6 +479,56 @@ def test_tests_that_share_a_recording_keep_each_others_calls(suite: pytest.Pytes
             run(suite, RECORDED + second, upstream, "--emulator-record=all").assert_outcomes(passed=2)
             assert count_calls(suite) == 2
     run(suite, RECORDED + second).assert_outcomes(passed=2)
+
+
+@pytest.mark.slow
+def test_repeated_test_records_again(suite: pytest.Pytester) -> None:
+    """As plugins that repeat failed tests do it; ``all`` keeps the calls of the last attempt, and of other tests."""
+    suite.makeconftest(
+        """
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            if item.name == "test_it":
+                runtestprotocol(item, nextitem=nextitem, log=False)
+        """
+    )
+    second = RECORDED.replace("test_it", "test_before").replace('url("databricks")', 'url("databricks"), "new"')
+    with start() as service:
+        upstream = f"--emulator-upstream=databricks={service.url('databricks')}"
+        run(suite, second + RECORDED, upstream, "--emulator-record=all").assert_outcomes(passed=2)
+        assert len(service.requests()) == 3
+    assert count_calls(suite) == 2
+    suite.path.joinpath("conftest.py").unlink()
+    run(suite, second + RECORDED).assert_outcomes(passed=2)
+
+
+@pytest.mark.slow
+def test_worker_that_replaces_another_keeps_its_calls(suite: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    second = RECORDED.replace("test_it", "test_new").replace('url("databricks")', 'url("databricks"), "new"')
+    crash = """
+    def test_crash():
+        import os
+
+        os._exit(1)
+    """
+    source = RECORDED + crash + second
+    with start() as service:
+        upstream = f"--emulator-upstream=databricks={service.url('databricks')}"
+        ran = run(suite, source, upstream, "--emulator-record=all", "-p", "xdist", "-n", "1")
+        ran.assert_outcomes(passed=2, failed=1)
+    assert count_calls(suite) == 2
+
+
+def test_only_older_files_are_deleted(tmp_path: Path) -> None:
+    """Processes that record to one folder list the same files, and each deletes some."""
+    old, new, gone = (tmp_path / name for name in ("old", "new", "gone"))
+    for file, time in ((old, 99), (new, 100)):
+        file.touch()
+        os.utime(file, (time, time))
+    delete_older([gone, old, new], 100.0)
+    assert [*tmp_path.iterdir()] == [new]
 
 
 def test_wrong_upstream_ends_the_run_at_its_start(suite: pytest.Pytester) -> None:

@@ -37,6 +37,7 @@ class Forwarding:
         self.upstreams = dict(upstreams)
         self.path = folder
         self.folders: dict[str, Path] = {}
+        self.written: dict[str, list[Path]] = {}  # files of these sessions
         self._authority = authority
         self._relay: Relay | None = None
         self._opened: dict[Path, ExchangeFolder] = {}
@@ -83,12 +84,17 @@ class Forwarding:
         if records:
             session = "" if request.session in self.folders else request.session
             folder = self._find_folder(request.session)
-            observers.insert(0, folder.begin(vendor, request.method, path, tuple(headers.items()), session))
+            recorder = folder.begin(vendor, request.method, path, tuple(headers.items()), session)
+            written = self.written.get(request.session)
+            if written is not None:
+                recorder.on_kept = lambda file, _: written.append(file)
+            observers.insert(0, recorder)
         return await relay.pass_on(http, vendor, path, headers, _Observers(observers), request.body)
 
     async def finish(self, session: str) -> None:
         """Wait until the recordings of a session are written."""
         path = self.folders.pop(session, None)
+        self.written.pop(session, None)
         folder = None if path is None else self._opened.pop(path, None)
         if folder is not None:
             await folder.finish()

@@ -98,6 +98,7 @@ class ExchangeRecorder:
     """Recorder of one exchange; observes a call while it passes, see :class:`~emulator.recording.observer.Observer`."""
 
     def __init__(self, folder: ExchangeFolder, path: Path, exchange: Exchange) -> None:
+        self.on_kept = folder.on_kept
         self._folder = folder
         self._path = path
         self._exchange = exchange
@@ -204,9 +205,9 @@ class ExchangeRecorder:
         totals.secrets += written.secrets
         totals.exposed += [f"{written.path.name}: {place}" for place in written.exposed]
         totals.endings[self._exchange.ending] = totals.endings.get(self._exchange.ending, 0) + 1
-        if self._folder.on_kept is not None:
+        if self.on_kept is not None:
             self._exchange.target = written.target
-            self._folder.on_kept(written.path, self._exchange)
+            self.on_kept(written.path, self._exchange)
 
     # In the worker thread
 

@@ -5,6 +5,8 @@ Source: vcrpy, ``docs/usage.rst``, "Record Modes".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -44,3 +46,11 @@ def plan_mode(mode: str, folder: Path) -> ModePlan:
     if mode == "once":
         return ModePlan(replays=bool(files), records=not files)
     return ModePlan(replays=bool(files) or mode == "none", records=mode == "new_episodes")
+
+
+def delete_older(files: Iterable[Path], began: float) -> None:
+    """Delete the files that were last written before a Unix time; other processes may delete them, too."""
+    for file in files:
+        with suppress(FileNotFoundError):
+            if file.stat().st_mtime < began:
+                file.unlink()

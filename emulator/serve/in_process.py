@@ -101,13 +101,14 @@ class LocalEmulator(EmulatorClient):
         return self._server.functions.take_error(self.session_name)
 
     @contextmanager
-    def recording(self, session: str, folder: Path) -> Iterator[None]:
-        """Record the forwarded calls of a session in a folder, which is complete after the block."""
+    def recording(self, session: str, folder: Path) -> Iterator[list[Path]]:
+        """Record the forwarded calls of a session in a folder; it and the yielded files are complete at the end."""
         forwarding = self._server.forwarding
         assert forwarding is not None
         forwarding.folders[session] = folder
+        written = forwarding.written[session] = []
         try:
-            yield
+            yield written
         finally:
             self._server.run(forwarding.finish(session))
 
