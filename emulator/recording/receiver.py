@@ -83,6 +83,7 @@ class ArrivalNotifier(asyncio.Protocol):
         if connection is not None and connection.protocol is not None and transport is not None:
             self._handler, self._transport = connection.protocol, transport
             self._handler.read_timeout = None  # it would set a timer anew for each part
+            self._handler.start_timeout()  # cancels the one that is set, as it has no time now
             transport.set_protocol(self)
             response.content.on_eof(self.remove)
 

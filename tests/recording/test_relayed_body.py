@@ -250,6 +250,32 @@ async def test_later_response_on_the_same_connection_is_no_excess() -> None:
         writer.close()
 
 
+async def test_slow_recording_is_no_silence() -> None:
+    """Also where the service may go on sending."""
+    observer, is_read = SlowObserver(is_slow=True), asyncio.Event()
+
+    async def answer(http: IncomingRequest) -> bool:
+        http.connection.write(CHUNKED + frame(b"one"))
+        await is_read.wait()
+        http.connection.write(frame(b"two") + b"0\r\n\r\n")
+        return True
+
+    async with relaying(answer, observer, silence=0.05) as url:
+        reader, writer = await ask(url)
+        reading = asyncio.create_task(read_body(reader))
+        loop = asyncio.get_running_loop()
+        silent: asyncio.Future[None] = loop.create_future()
+        loop.call_later(0.15, silent.set_result, None)
+        await silent
+        is_read.set()
+        while not reading.done():
+            observer.catch_up()
+            await asyncio.sleep(0)
+        assert await reading == b"onetwo"
+        assert observer.ending == "whole"
+        writer.close()
+
+
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
 
 
