@@ -7,13 +7,16 @@ head, it drops the response as well, which every other client reads to its annou
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from functools import partial
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
-_HEAD_END = b"\r\n\r\n"
+_HEAD_END = re.compile(rb"[^\r\n]\r?\n\r?\n")  # aiohttp also takes lines without CR, and empty ones before the head
+_OVERLAP = 4  # bytes of a head's end that can come before the last one
+_INTERIM = b"HTTP/1.1 1"
 
 
 class ResponseReceiver(ResponseHandler):
@@ -25,24 +28,28 @@ class ResponseReceiver(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self.after_head = 0
-        self._head = b""
+        self._start = b""  # of the head
+        self._end = b""  # of what has come of it
         self._is_in_head = True
         self._is_held = False
 
     def set_response_params(self, **options: object) -> None:
         """Begin a response."""
-        self.after_head, self._head, self._is_in_head = 0, b"", True
+        self.after_head, self._start, self._end, self._is_in_head = 0, b"", b"", True
         super().set_response_params(**options)  # type: ignore[arg-type]  # passed on as they are
 
     def data_received(self, data: bytes) -> None:
         while data and self._is_in_head:
-            head = self._head + data
-            end = head.find(_HEAD_END, max(0, len(self._head) - len(_HEAD_END)))
-            if end < 0:
-                self._head = head
+            head = self._end + data
+            end = _HEAD_END.search(head)
+            if len(self._start) < len(_INTERIM):
+                self._start = (self._start + data).lstrip(b"\r\n")[: len(_INTERIM)]
+            if end is None:
+                self._end = head[-_OVERLAP:]
                 break
-            rest = head[end + len(_HEAD_END) :]
-            self._head, self._is_in_head = b"", head.startswith(b"HTTP/1.1 1")  # an interim response has no body
+            rest = head[end.end() :]
+            self._is_in_head = self._start == _INTERIM  # which has no body
+            self._start = self._end = b""
             super().data_received(data[: len(data) - len(rest)])
             if not rest or self.exception() is not None:
                 return

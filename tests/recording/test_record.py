@@ -19,6 +19,7 @@ from tests.recording.servers import recording, serving
 from tests.tools.soak.recorder import attack
 
 HEAD = b"HTTP/1.1 200 OK\r\nX-One: 1\r\nx-two: 2\r\nContent-Type: text/plain\r\n"
+BARE = HEAD.replace(b"\r\n", b"\n")
 BIG = 12 * 1024**2  # bytes
 
 
@@ -130,9 +131,12 @@ async def test_client_sees_what_the_service_did(
     [
         pytest.param([HEAD + b"Content-Length: 5\r\n\r\nhello!!!"], "GET", 3, id="at once"),
         pytest.param([HEAD + b"Content-Length: 5\r\n\r\nh", b"ello!!!!"], "GET", 4, id="with the last part"),
+        pytest.param([BARE + b"Content-Length: 5\n\nhello!"], "GET", 1, id="lines without CR"),
+        pytest.param([BARE + b"Content-Length: 5\n", b"\r", b"\nhello!"], "GET", 1, id="one line with CR"),
+        pytest.param([b"\r\n\r\n" + HEAD + b"Content-Length: 5\r\n\r\nhello!"], "GET", 1, id="empty lines before"),
         pytest.param([HEAD[:9], HEAD[9:] + b"Content-Length: 5\r\n\r", b"\nhello!"], "GET", 1, id="after a split head"),
         pytest.param(
-            [b"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n" + HEAD + b"Content-Length: 5\r\n\r\nhello!"],
+            [b"HTTP/1", b".1 103 Early Hints\r\nLink: a\r\n\r\n" + HEAD + b"Content-Length: 5\r\n\r\nhello!"],
             "GET",
             1,
             id="103",
