@@ -106,12 +106,16 @@ def _parse(text: str, file: Path) -> list[JSON]:
     """Parse one JSON document, or one on each line."""
     try:
         return [json.loads(text)]
+    except RecursionError:
+        raise TraceError(f"{file}: JSON nested too deeply") from None
     except ValueError:
         first = text.partition("\n")[0]
         if "," in first and not first.lstrip().startswith(("{", "[")):
             raise TraceError(f"{file}: {_ARRIVALS}") from None
     try:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except RecursionError:
+        raise TraceError(f"{file}: JSON nested too deeply") from None
     except ValueError:
         raise TraceError(f"{file}: no JSON") from None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from emulator.core.json import JSON, Object, dump_json, parse_json
-from emulator.imports.result import ImportResult, as_items, as_mapping
+from emulator.imports.result import ImportResult, as_items, as_mapping, read_status
 from emulator.imports.vendors import OPENAI_PATHS, find_target, find_vendor
 from emulator.recording.exchange import Exchange, RecordedWrite
 
@@ -114,8 +114,7 @@ def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: 
 
 def _set_failure(exchange: Exchange, line: Object, place: str, found: ImportResult) -> None:
     about = as_mapping(line.get("error_information"))
-    code = str(about.get("error_code") or "")
-    exchange.status = int(code) if code.isdigit() else 500
+    exchange.status = read_status(about.get("error_code")) or 500
     exchange.reason = ""
     text = str(about.get("error_message") or line.get("error_str") or "")
     start = text.find("{")
@@ -207,8 +206,11 @@ class Batches:
         if not response:
             found.lost.append(f"{place}: the request failed before it ran: {dump_json(result.get('error')).decode()}")
             return
-        found_status = response.get("status_code")
-        status = found_status if isinstance(found_status, int) else 200
+        code = response.get("status_code")
+        status = 200 if code is None else read_status(code)
+        if status is None:
+            found.lost.append(f"{place}: the status of the response is no number from 100 to 599")
+            return
         yield Exchange(
             vendor=vendor,
             source=place,

@@ -277,6 +277,8 @@ def test_tokens_of_one_write_share_its_gap(tmp_path: Path) -> None:
         pytest.param({"ttfts": [1e308, 10**400, -(10**400)] * 40}, "0 calls have a time", id="times of no clock"),
         pytest.param({"a": 1}, "no recording, journal, or result", id="something else"),
         pytest.param("text", "no JSON", id="text"),
+        pytest.param("[" * 200_000, "JSON nested too deeply", id="a deep document"),
+        pytest.param("{}\n" + "[" * 200_000, "JSON nested too deeply", id="a deep line"),
     ],
 )
 def test_trace_without_times_is_refused(value: JSON, message: str, tmp_path: Path) -> None:

@@ -266,6 +266,29 @@ def test_litellm_lines_are_read(tmp_path: Path) -> None:
     assert [line.partition(": ")[0] for line in found.lost] == ["file:2", "file:3", "file:5"]
 
 
+@pytest.mark.parametrize(
+    ("code", "status"), [("429", 429), (503, 503), ("²", 500), ("0", 500), (99999, 500), ("", 500), (None, 500)]
+)
+def test_status_of_a_failure_in_litellm_is_read(code: JSON, status: int, tmp_path: Path) -> None:
+    assert isinstance(LITELLM, dict)
+    failed = {**LITELLM, "status": "failure", "error_information": {"error_code": code, "error_message": "{}"}}
+    assert [each.status for each in read(tmp_path, json.dumps(failed)).exchanges] == [status]
+
+
+@pytest.mark.parametrize(
+    ("code", "statuses"), [("429", [429]), (200.0, [200]), (None, [200]), (0, []), (99999, []), (True, [])]
+)
+def test_status_of_a_batch_is_read(code: JSON, statuses: list[int], tmp_path: Path) -> None:
+    lines: list[JSON] = [
+        {"custom_id": "a", "url": "/v1/chat/completions", "body": ASKED},
+        {"custom_id": "a", "response": {"status_code": code, "body": SAID}},
+    ]
+    found = read(tmp_path, "\n".join(map(json.dumps, lines)), "azure")
+    assert [each.status for each in found.exchanges] == statuses
+    wanted = [] if statuses else ["file:2: the status of the response is no number from 100 to 599"]
+    assert found.lost == wanted
+
+
 def test_litellm_lines_that_lack_a_part_are_listed(tmp_path: Path) -> None:
     assert isinstance(LITELLM, dict)
     redacted: JSON = [{"role": "user", "content": "redacted-by-litellm"}]

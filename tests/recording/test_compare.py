@@ -84,6 +84,12 @@ TWICE = replace(say("a"), headers=(*say("a").headers, ("Vary", "Accept"), ("vary
             STREAM, lambda each: replace(each, writes=each.writes[:2]), "stream roles", id="an event that is not sent"
         ),
         pytest.param(STREAM, change("6}}\n\n", "6}}\n"), "stream last line", id="no blank line at the end"),
+        pytest.param(
+            STREAM,
+            lambda each: replace(change("6}}\n\n", "6}}\n")(each), ending="cut"),
+            "ending end",
+            id="a stream that was cut",
+        ),
         pytest.param(TYPED, change("event: start", "event: begin"), "stream roles", id="the name of an event"),
         pytest.param(TYPED, swap_events, "stream roles", id="events in another order"),
         pytest.param(say("a"), change('"index": 0', '"index": 0.0'), "type choices[].index", id="numbers as written"),
