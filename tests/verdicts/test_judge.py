@@ -153,7 +153,8 @@ SPENDING = Expectations(budget=Budget(output_tokens=10))
                 ((0, 0.005, 1, 1), False),
                 ((0, 1, 2, 4), True),
                 ((0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1, 1), True),
-                ((0.05, 1, 1.3), True),  # may be drawn
+                ((0.05, 1, 1.15), True),  # may be drawn
+                ((0.03, 0.06, 0.12, 0.12), True),  # to a maximum
                 # waits that only fall are hardly drawn
                 ((4, 2, 1), False),
                 ((1.3, 1, 1), False),
@@ -508,6 +509,16 @@ def test_sentence_has_the_figures_of_the_breach() -> None:
 def test_waits_too_short_to_compare_are_named_as_such() -> None:
     (breach,) = decide([refused(0), refused(0.002), call(0.005)]).broken
     assert breach.sentence.startswith("Call #1 came within 0.01 s, and so did an attempt before it; ")
+
+
+def test_slow_growth_is_one_breach_of_all_its_waits() -> None:
+    (breach,) = decide([refused(start) for start in accumulate((1, 1.25, 1.5625, 1.953125), initial=0.0)]).broken
+    assert breach.sentence == (
+        "Call #58 came after 1.95 s, 3 attempts after one that came after 1 s; a sound client waits longer each time, "
+        "at least 1.5 times as long."
+    )
+    assert breach.figures == {"before": 1.0, "waited": 1.953, "growth": 1.5, "steps": 3}
+    assert len(breach.calls) == 5
 
 
 @pytest.mark.parametrize("rule", ["honours_retry_after", "backs_off", "jitter", "deadline", "closes_within"])
