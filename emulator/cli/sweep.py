@@ -156,8 +156,8 @@ def run_sweep(words: Sequence[str], options: SweepOptions, outputs: Outputs, *, 
     session = _Session(words, outputs, before, files, time.monotonic())
     try:
         with start() as server:
-            preloads = preloads and options.max_runs != 0
-            variables = [name for vendor in options.vendors for name in server.env(vendor)] if preloads else None
+            shares = preloads and options.has_runs
+            variables = [name for vendor in options.vendors for name in server.env(vendor)] if shares else None
             _sweep(Sweep(server, options, Command(words), session.add), session, variables)
     except (SweepError, PreloadError) as error:
         if session.rows:

@@ -70,10 +70,8 @@ class Deployment:
 
     def max_answer(self, prompt_tokens: int) -> float:
         """Return the maximum tokens of an answer to a prompt of that length; infinite if unbounded."""
-        most, context = inf if self.max_output is None else self.max_output, self.context
-        if context is None or context - prompt_tokens >= most:
-            return most
-        return context - prompt_tokens if context > prompt_tokens else 0
+        left = inf if self.context is None else max(0, self.context - prompt_tokens)
+        return left if self.max_output is None else min(left, self.max_output)
 
     def expected_answer(self, prompt_tokens: int = 0) -> int:
         """Return the tokens to reserve for an answer if the request sets no limit."""

@@ -89,6 +89,8 @@ def read_traces(files: Iterable[Path]) -> Trace:
             raise TraceError(f"cannot read {file}: {explain_file(error, file)}") from None
         except (ExchangeError, UnicodeDecodeError) as error:
             raise TraceError(f"{file}: {error}") from None
+        except RecursionError:
+            raise TraceError(f"{file}: JSON nested too deeply") from None
     timed = sum(call.has_ttft for call in trace.calls)
     if timed < _MIN_CALLS:
         raise TraceError(f"{timed} calls have a time to first token; a fit takes at least {_MIN_CALLS}")
@@ -106,16 +108,12 @@ def _parse(text: str, file: Path) -> list[JSON]:
     """Parse one JSON document, or one on each line."""
     try:
         return [json.loads(text)]
-    except RecursionError:
-        raise TraceError(f"{file}: JSON nested too deeply") from None
     except ValueError:
         first = text.partition("\n")[0]
         if "," in first and not first.lstrip().startswith(("{", "[")):
             raise TraceError(f"{file}: {_ARRIVALS}") from None
     try:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except RecursionError:
-        raise TraceError(f"{file}: JSON nested too deeply") from None
     except ValueError:
         raise TraceError(f"{file}: no JSON") from None
 

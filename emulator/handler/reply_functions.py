@@ -86,7 +86,7 @@ def _describe(attributes: RequestAttributes) -> ReplyCall:
     with suppress(ValueError):
         body = attributes.request.json()
     call = attributes.call
-    request = call and call.request
+    request = attributes.inference
     prompt = request.prompt if isinstance(request, ChatRequest) else find_prompt(body)
     return ReplyCall(
         vendor=attributes.vendor,

@@ -10,7 +10,6 @@ import base64
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from typing import get_args
 from urllib.parse import urlencode
 
@@ -18,7 +17,7 @@ import yaml
 
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, dump_json
-from emulator.imports.result import ImportResult, as_items, as_mapping, cut_body, read_status
+from emulator.imports.result import ImportResult, as_items, as_mapping, cut_body, read_moment, read_status
 from emulator.imports.vendors import find_target, find_vendor
 from emulator.recording.exchange import Ending, Exchange, drop_framing, find_header
 
@@ -254,7 +253,7 @@ def read_har(value: JSON, file: str, vendor: str, attached: Attached = attach_no
         exchange.request_body = _read_post_data(
             as_mapping(request.get("postData")), attached, found.lost, f"{place}: the body of the request"
         )
-        exchange.time = _read_moment(entry.get("startedDateTime"))
+        exchange.time = read_moment(str(entry.get("startedDateTime")))
         if _read_har_response(exchange, entry, response, attached, found):
             streams += exchange.is_streamed
             found.exchanges.append(exchange)
@@ -339,10 +338,3 @@ def _read_post_data(data: Object, attached: Attached, lost: list[str], place: st
     return urlencode(
         [(str(item.get("name", "")), str(item.get("value", ""))) for item in _members(data.get("params"))]
     ).encode()
-
-
-def _read_moment(value: JSON) -> float:
-    try:
-        return datetime.fromisoformat(str(value)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0

@@ -7,10 +7,9 @@ the output object.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 
 from emulator.core.json import JSON, Object, dump_json, parse_json
-from emulator.imports.result import ImportResult, as_items, as_mapping, read_status
+from emulator.imports.result import ImportResult, as_items, as_mapping, read_moment, read_status
 from emulator.imports.vendors import OPENAI_PATHS, find_target, find_vendor
 from emulator.recording.exchange import Exchange, RecordedWrite
 
@@ -84,9 +83,9 @@ def _read_litellm_call(line: Object, vendor: str, path: str, place: str, found: 
     body |= as_mapping(parameters.get("extra_body"))
     if line.get("stream"):
         body["stream"] = True
-    began = _read_moment(line.get("startTime"))
-    ended = _read_moment(line.get("endTime")) or began
-    first = _read_moment(line.get("completionStartTime")) or ended
+    began = read_moment(line.get("startTime"))
+    ended = read_moment(line.get("endTime")) or began
+    first = read_moment(line.get("completionStartTime")) or ended
     exchange = Exchange(
         vendor=vendor,
         source=place,
@@ -146,16 +145,6 @@ def _set_stream(exchange: Exchange, response: Object) -> None:
     writes += [RecordedWrite(exchange.ended, b"data: " + dump_json(event) + b"\n\n") for event in events[1:]]
     exchange.writes = (*writes, RecordedWrite(exchange.ended, b"data: [DONE]\n\n"))
     exchange.headers, exchange.framing = _STREAM_TYPE, "chunked"
-
-
-def _read_moment(value: JSON) -> float:
-    """Return Unix seconds, also of an ISO time; 0 if it is none."""
-    if isinstance(value, str):
-        try:
-            return datetime.fromisoformat(value).timestamp()
-        except (ValueError, OverflowError):
-            return 0.0
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
 def is_batch_line(value: JSON) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object
@@ -83,6 +84,16 @@ def read_status(value: JSON) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if type(value) is int and 100 <= value <= 599 else None
+
+
+def read_moment(value: JSON) -> float:
+    """Return Unix seconds, also of an ISO time; 0 if it is none."""
+    if isinstance(value, str):
+        try:
+            return datetime.fromisoformat(value).timestamp()
+        except (ValueError, OverflowError):
+            return 0.0
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
 def cut_body(body: bytes, headers: Headers, offset: float) -> tuple[RecordedWrite, ...]:

@@ -24,6 +24,7 @@ from emulator.scenario.regex import compile_regex
 
 if TYPE_CHECKING:
     from emulator.core.http import Request
+    from emulator.core.requests import InferenceRequest
     from emulator.core.vendor import InferenceCall
 
 Test = Callable[[JSON], bool]
@@ -202,6 +203,11 @@ class RequestAttributes:
         return "" if self.call is None else self.call.deployment.name
 
     @property
+    def inference(self) -> InferenceRequest | None:
+        """Return the inference request of the call."""
+        return None if self.call is None else self.call.request
+
+    @property
     def since_start(self) -> float:
         """Return the scenario seconds since start or reset."""
         return self.now - self.started
@@ -243,7 +249,7 @@ class Matcher:
 
 
 def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     if isinstance(request, ChatRequest):
         prompt = request.prompt
         return ABSENT if prompt is None else prompt
@@ -254,53 +260,53 @@ def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_system(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     system = request.system if isinstance(request, ChatRequest) else None
     return ABSENT if system is None else system
 
 
 def _extract_tool_result(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     result = request.tool_result if isinstance(request, ChatRequest) else None
     return ABSENT if result is None else result
 
 
 def _extract_tools(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     tools = request.tools if isinstance(request, ChatRequest) else ()
     return tuple([tool.name for tool in tools]) if tools else ABSENT
 
 
 def _extract_messages(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     return len(request.messages) if isinstance(request, ChatRequest) else ABSENT
 
 
 def _extract_last_role(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     messages = request.messages if isinstance(request, ChatRequest) else ()
     return messages[-1].role if messages else ABSENT
 
 
 def _extract_turn(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     return request.turn if isinstance(request, ChatRequest) else ABSENT
 
 
 def _extract_tool_called(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     messages = request.messages if isinstance(request, ChatRequest) else ()
     return tuple([call.name for message in messages for call in message.tool_calls]) or ABSENT
 
 
 def _extract_max_tokens(attributes: RequestAttributes) -> JSON | Absent:
-    request = None if attributes.call is None else attributes.call.request
+    request = attributes.inference
     most = request.sampling.max_tokens if isinstance(request, ChatRequest | CompletionRequest) else None
     return ABSENT if most is None else most
 
 
 def _extract_multimodal(attributes: RequestAttributes) -> JSON | Absent:
-    match None if attributes.call is None else attributes.call.request:
+    match attributes.inference:
         case None:
             return ABSENT
         case ChatRequest(messages=messages):
@@ -312,7 +318,7 @@ def _extract_multimodal(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_structured(attributes: RequestAttributes) -> JSON | Absent:
-    match None if attributes.call is None else attributes.call.request:
+    match attributes.inference:
         case None:
             return ABSENT
         case ChatRequest(format=form):

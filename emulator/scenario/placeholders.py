@@ -22,7 +22,7 @@ from emulator.scenario.redaction import redact_found
 _PART = re.compile(r"\{\{|\{([^{}\n]*)\}|\{")
 _PLAIN: Mapping[str, Callable[[RequestAttributes], JSON | Absent]] = {
     "prompt": lambda attributes: (
-        ABSENT if attributes.call is None or attributes.call.request.prompt is None else attributes.call.request.prompt
+        ABSENT if attributes.inference is None or attributes.inference.prompt is None else attributes.inference.prompt
     ),
     "model": MATCH_FIELDS["deployment"],
     "session": MATCH_FIELDS["session"],

@@ -59,6 +59,11 @@ class SweepOptions:
     shard: tuple[int, int] = (1, 1)
     base: Sequence[Path] = ()
 
+    @property
+    def has_runs(self) -> bool:
+        """Return whether cells may be run at all, and not only taken over."""
+        return self.max_runs != 0
+
 
 def choose_jobs(clock: str) -> int:
     """Return how many runs work at a time: one more than there are processors, as clients wait between attempts.
@@ -191,7 +196,7 @@ class Sweep:
 
     def try_two_at_once(self, baseline: Baseline) -> bool:
         """Return whether the command can run beside itself; if it cannot, as one that uses a port, it runs alone."""
-        if self._options.jobs < 2 or self._options.max_runs == 0:
+        if self._options.jobs < 2 or not self._options.has_runs:
             return True
         with self._open_pool(2) as pool:
             runs = [pool.submit(self._run_plain, self._limit(baseline)) for _ in range(2)]
