@@ -39,8 +39,11 @@ def free_port() -> int:
 
 
 def _wait(port: int) -> None:
+    """Wait until the server answers; its port takes connections before that, and a store awaits no answer for long."""
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        with suppress(OSError), create_connection(("127.0.0.1", port), timeout=1):
-            return
-    raise TimeoutError(f"nobody listens on {port}")
+        with suppress(OSError), create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(b"PING\r\n")
+            if connection.recv(7) == b"+PONG\r\n":
+                return
+    raise TimeoutError(f"no server answers on {port}")
