@@ -24,16 +24,9 @@ from emulator.core.storage import StoreLostError
 from emulator.faults import FaultSite
 from emulator.handler.call_record import CallRecord
 from emulator.handler.planning import Emulator
-from emulator.journal.entry import (
-    Attempts,
-    EntryExplainer,
-    JournalEntry,
-    JournalItem,
-    LimitCheck,
-    MatchEvidence,
-    Payload,
-)
+from emulator.journal.entry import Attempts, EntryExplainer, JournalEntry, JournalItem, LimitCheck, MatchEvidence
 from emulator.journal.journal import MAX_SESSION_ENTRIES, Journal, PendingItem
+from emulator.journal.payload import Payload
 from emulator.runtime.active import ActiveScenario
 from emulator.scenario.matching import Match, RuleResult
 

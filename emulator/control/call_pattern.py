@@ -10,7 +10,8 @@ from typing import Final
 
 from emulator.control.models import Calls
 from emulator.core.json import JSON
-from emulator.journal.entry import JournalEntry, Payload
+from emulator.journal.entry import JournalEntry
+from emulator.journal.payload import Payload
 from emulator.scenario.conditions import Condition
 from emulator.scenario.matchers import (
     ABSENT,

@@ -15,7 +15,8 @@ from emulator.core.executor import cooperative
 from emulator.core.json import JSON, Object, dump_text
 from emulator.core.redaction.bodies import redact_events
 from emulator.core.text import reason_phrase
-from emulator.journal.entry import JournalEntry, JournalItem, Payload
+from emulator.journal.entry import JournalEntry, JournalItem
+from emulator.journal.payload import Payload
 
 _CREATOR: Object = {"name": "llm-emulator", "version": __version__}
 

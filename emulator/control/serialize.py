@@ -12,7 +12,8 @@ from itertools import accumulate, pairwise
 
 from emulator.control.models import RequestShown, ResponseShown, StrikeShown, ToolCallShown
 from emulator.core.json import JSON, parse_json
-from emulator.journal.entry import JournalEntry, Payload
+from emulator.journal.entry import JournalEntry
+from emulator.journal.payload import Payload
 
 _MIN, _MAX = 1e-4, 1e15  # between them Python and JavaScript format numbers alike
 _MAX_CHARACTER = 4  # bytes in UTF-8

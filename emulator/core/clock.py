@@ -155,7 +155,7 @@ class RealClock:
     def _arm(self) -> None:
         """Set the alarm for the earliest bucket, or stop it if the clock is retired and nothing is pending."""
         if self._ticks:
-            self._armed = self._ticks[0]
+            self._armed = float(self._ticks[0])
             if self._alarm is None:
                 self._alarm = open_alarm(self._wake)
             self._alarm.set(self._armed / _TICKS)

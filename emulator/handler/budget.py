@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.quota import Charge, Quota
 from emulator.core.storage import State
-from emulator.core.vendor import InferenceCall
 from emulator.scenario.expect import BudgetSettings
 from emulator.scenario.models import Scenario
 from emulator.verdicts.prices import Price, PriceList, load_units

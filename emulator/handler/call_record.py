@@ -25,11 +25,11 @@ from emulator.journal.entry import (
     JournalEntry,
     LimitCheck,
     MatchEvidence,
-    Payload,
     RecordedResponse,
     find_p99,
     thin_out,
 )
+from emulator.journal.payload import Payload
 from emulator.scenario.credentials import NO_TOKENS, ListedCredentials
 from emulator.scenario.matching import Match, RuleResult
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import CloseMode, FaultableResponse
 from emulator.core.http import DROPPED, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import AnyEndpoint, InferenceCall, Parsed
+from emulator.core.vendor import AnyEndpoint
 from emulator.faults import AnyFault, FaultSite
 from emulator.handler.budget import BudgetReservation
 from emulator.handler.call_record import CallRecord

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from multidict import MultiMapping
 
+from emulator.core.calls import Change, InferenceCall, InnerRequest, Parsed
 from emulator.core.cost_limits import INLINE_BYTES, is_slow
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
@@ -24,7 +25,7 @@ from emulator.core.http import DROPPED, Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.text import escape
-from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall, InnerRequest, Parsed
+from emulator.core.vendor import AnyService, AnyVendor
 from emulator.faults import AnyFault, apply_faults, locate_faults, measure
 from emulator.handler.context import RequestContext, build_exact_key
 from emulator.handler.diagnostics import Suggestions, check_limits
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from emulator.recording.replay import RecordedExchange
 
 log = logging.getLogger("emulator")
-AnswerInner = Callable[[InnerRequest, Request], Awaitable[tuple[int, bytes]]]
 _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
@@ -69,6 +69,13 @@ NO_WAIT = {"retry-after-ms": "1"}
 
 Source: openai-python, src/openai/_base_client.py, ``_parse_retry_after_header`` and ``_calculate_retry_timeout``.
 """
+
+
+class InnerHandler(Protocol):
+    """Answers requests within another one."""
+
+    async def answer_inner(self, inner: InnerRequest, outer: Request) -> tuple[int, bytes]:
+        """Return status and body of the response."""
 
 
 class ResponseDecider:
@@ -92,11 +99,12 @@ class ResponseDecider:
         self._service = service
         self._emulator = emulator
         self._header_faults = header_faults
-        self.answer_inner: Callable[[], AnswerInner | None] = lambda: None
         self._replayer = None if emulator.replay is None else _create_replayer(vendor, emulator.replay, emulator)
 
-    async def decide(self, context: RequestContext) -> Response | StreamingResponse | FaultableResponse:
-        """Return the response to the parsed request.
+    async def decide(
+        self, context: RequestContext, handler: InnerHandler
+    ) -> Response | StreamingResponse | FaultableResponse:
+        """Return the response to the parsed request; ``handler``: answers those within it.
 
         Raises:
             EmulatedError: a rule or a limit refuses the request.
@@ -112,7 +120,7 @@ class ResponseDecider:
             if elsewhere is not None:
                 return elsewhere
         if not isinstance(parsed, InferenceCall):
-            return await self._conclude(parsed, match, request)
+            return await self._conclude(parsed, match, request, handler)
         if emulator.unmatched == "refuse" and self._is_missing(match):
             return self._refuse_unmatched(context)
         if match.outcome.reply is not None and match.outcome.reply.template:
@@ -254,13 +262,13 @@ class ResponseDecider:
         return match
 
     async def _conclude(
-        self, parsed: Response | StreamingResponse | Change, match: Match, request: Request
+        self, parsed: Response | StreamingResponse | Change, match: Match, request: Request, handler: InnerHandler
     ) -> Response | StreamingResponse:
         """Return the response of a route without a model; apply a change unless a rule refuses it first."""
         error = match.outcome.error
         if isinstance(parsed, Change) and (error is None or error.after == "state"):
-            if parsed.make_with is not None and (answer := self.answer_inner()) is not None:
-                parsed = parsed.make_with([await answer(inner, request) for inner in parsed.inner])
+            if parsed.make_with is not None:
+                parsed = parsed.make_with([await handler.answer_inner(inner, request) for inner in parsed.inner])
             parsed = await self._apply(parsed, request)
         if error is not None:
             raise error.to_error()

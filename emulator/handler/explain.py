@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.core.quota import Left
 from emulator.core.storage import LocalState
-from emulator.core.vendor import InferenceCall, Parsed
 from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator
 from emulator.http.response_head import identify_response

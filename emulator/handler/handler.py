@@ -8,9 +8,9 @@
 import asyncio
 import logging
 from contextlib import suppress
-from functools import cached_property, partial
-from weakref import WeakMethod
+from functools import partial
 
+from emulator.core.calls import InferenceCall, InnerRequest
 from emulator.core.cancellation import CancellableResponse
 from emulator.core.clock import read_wall
 from emulator.core.compression import unpack
@@ -19,7 +19,7 @@ from emulator.core.faultable import FaultableResponse
 from emulator.core.http import NOTHING, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.core.storage import DocumentsError
-from emulator.core.vendor import AnyService, AnyVendor, InferenceCall, InnerRequest
+from emulator.core.vendor import AnyService, AnyVendor
 from emulator.handler.context import RequestContext, RequestTarget
 from emulator.handler.decide import ResponseDecider, refuse_overrides, validate_override_names
 from emulator.handler.diagnostics import Suggestions
@@ -83,18 +83,14 @@ class VendorApp:
             forwarding=forwarding,
             functions=functions,
         )
-        self._decider.answer_inner = WeakMethod(self._answer_inner)  # a cycle would keep replaced scenarios alive
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._spans = spans
         self._max_body = min(vendor.body_limit, emulator.bounds.body)
         self._closing = closing
+        self._announces_close = vendor.announces_close(service.settings)
         self._journal = journal
         self.open: set[RequestContext] = set()
-
-    @cached_property
-    def _announces_close(self) -> bool:
-        return self.vendor.announces_close(self.service.settings)
 
     def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> RequestTarget:
         """Return the target of all requests with this head."""
@@ -250,7 +246,7 @@ class VendorApp:
         try:
             parsed = await self._reader.parse(context)
             context.set_parsed(parsed)
-            response = await self._decider.decide(context)
+            response = await self._decider.decide(context, self)
         except DocumentsError:
             self._reader.require_documents(context.request)
             return await self._decide(context)
@@ -303,7 +299,7 @@ class VendorApp:
             with suppress(EmulatedError):  # the store is unreachable: the request counts as the first attempt
                 await self._reader.assign_key(context)
 
-    async def _answer_inner(self, inner: InnerRequest, outer: Request) -> tuple[int, bytes]:
+    async def answer_inner(self, inner: InnerRequest, outer: Request) -> tuple[int, bytes]:
         """Return status and body of a request within another one, and record it as a call of its own."""
         request = Request(inner.method, inner.path, NOTHING, outer.headers, b"", NOTHING, outer.base_url)
         request.session, request.key_suffix = outer.session, outer.key_suffix

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 from emulator.core.cache import lru
+from emulator.core.calls import InferenceCall
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 
 _PATHS = (  # how the path of a route ends; the first that matches counts
     ("chat", r"/chat/completions|/messages|/responses|:(?:stream)?generateContent|/chat"),

@@ -7,9 +7,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from multidict import CIMultiDict
-
 from emulator.core.cache import create_stats, lru
+from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
@@ -17,43 +16,15 @@ from emulator.core.http import NO_KEY, NOTHING, Request, size_of
 from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key_from_bytes
 from emulator.core.storage import LocalState
-from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Endpoint, InferenceCall, Parsed
+from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Endpoint
 from emulator.handler.context import RequestContext, RequestTarget, build_exact_key
 from emulator.handler.planning import Emulator
+from emulator.handler.visible_headers import HeaderScope, LimitedHeaders
 from emulator.http.routing import Router
 
 _MAX_CACHED = 512  # requests
 _MAX_CACHED_BODY = 8192  # bytes
 _TALLY = create_stats("calls")
-
-
-class LimitedHeaders(CIMultiDict[str]):
-    """Headers of a request that its vendor's parser may read: those with the given names (lower case); ``whole``: all.
-
-    Requests that differ in other headers alone share a cached parse result.
-    """
-
-    __slots__ = ("whole",)
-
-    def __init__(self, whole: Mapping[str, str], names: frozenset[str]) -> None:
-        super().__init__([(name, value) for name, value in whole.items() if name.lower() in names])
-        self.whole = whole
-
-
-class HeaderScope:
-    """Context manager in which only the named headers (lower case) of a request are visible."""
-
-    __slots__ = ("_names", "_request")
-
-    def __init__(self, request: Request, names: frozenset[str]) -> None:
-        self._request = request
-        self._names = names
-
-    def __enter__(self) -> None:
-        self._request.headers = LimitedHeaders(self._request.headers, self._names)
-
-    def __exit__(self, *exception: object) -> None:
-        self._request.headers = self._request.all_headers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,6 +6,7 @@
 from collections.abc import Awaitable, Hashable, Iterable
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.clock import Clock
 from emulator.core.cost_limits import is_cheap, is_slow, is_unbounded
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -17,7 +18,6 @@ from emulator.core.quota import Left
 from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.rng import derive_key, prepare_key
 from emulator.core.storage import ATTEMPTS, LocalState, State
-from emulator.core.vendor import InferenceCall
 from emulator.faults import find_breakage
 from emulator.generation.generate import Content, ContentCache, generate
 from emulator.generation.segments import GENERATED, FixedReply

@@ -6,15 +6,13 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from aiohttp import http_exceptions
-from aiohttp.base_protocol import BaseProtocol
-from aiohttp.http import HttpRequestParser, RawRequestMessage
 from aiohttp.http_exceptions import BadStatusLine
 from aiohttp.streams import StreamReader
 from multidict import MultiMapping
@@ -23,12 +21,12 @@ from emulator.core.cache import create_stats
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import NOTHING
 from emulator.core.text import reason_phrase
-from emulator.http.any_method import create_parser, has_unknown_method
+from emulator.http.request_parser import ParsedHead, create_parser, has_unknown_method
 from emulator.http.timeouts import ConnectionPhase
 
 log = logging.getLogger("emulator")
 _NUMBERS = count(os.getpid() << 24)  # of connections; those of processes that share a store differ
-_UNLIMITED = 2**30  # bytes; the connection bounds bodies itself, so the parser never pauses it
+_UNLIMITED = 2**30  # bytes of a body; more than any that is read
 _MAX_COALESCED = 16  # responses; building one takes about 0.05 ms
 _MAX_COALESCED_BYTES = 64 * 1024  # a longer response is written at once
 MAX_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its response waits
@@ -85,7 +83,7 @@ class RequestHead:
         *("query", "target"),
     )
 
-    def __init__(self, message: RawRequestMessage) -> None:
+    def __init__(self, message: ParsedHead) -> None:
         self.method = message.method
         self.target = message.path
         self.path = message.url.path
@@ -173,25 +171,18 @@ class IncomingRequest:
         await self._waiter
         return self._buffer.getvalue()
 
-    async def parts(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives, in place of :meth:`read`; while its reader is busy, no more is read."""
-        payload = self._payload
-        if payload is None:
-            if self._body:
-                yield self._body
-            return
-        if self.head.headers.get("Expect", "").lower() == "100-continue":
+    def open_parts(self) -> asyncio.Event:
+        """Begin :meth:`read_part`; return the event that is set when more of the body has arrived."""
+        if self._payload is not None and self.head.headers.get("Expect", "").lower() == "100-continue":
             self.connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._arrival = arrival = asyncio.Event()
-        while True:
-            arrival.clear()
-            data, is_last = payload.read_nowait(), payload.is_eof()
-            if data:
-                with self.connection.reading_paused():
-                    yield data
-            if is_last:
-                return
-            await arrival.wait()
+        return arrival
+
+    def read_part(self) -> tuple[bytes, bool]:
+        """Return what has arrived of the body since the last call, and whether it was the rest."""
+        if self._payload is None:
+            return self._body, True
+        return self._payload.read_nowait(), self._payload.is_eof()
 
     def receive(self) -> None:
         """Take the bytes of the body that have arrived, if :meth:`read` waits for them."""
@@ -294,17 +285,17 @@ class RequestServer(Protocol):
     heads: dict[bytes, RequestHead]
 
 
-class Connection(BaseProtocol):
+class Connection(asyncio.Protocol):
     """Client connection that has each request answered before it reads the next.
 
     ``since``: when :class:`TimeoutMonitor` first saw the current state.
     """
 
     def __init__(self, server: RequestServer, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
+        self.transport: asyncio.Transport | None = None
         self._event_loop = loop
         self._server = server
-        self._requests_parser = HttpRequestParser(self, loop, _UNLIMITED, auto_decompress=False)
+        self._requests_parser = create_parser(self, loop)
         self._queue: deque[IncomingRequest] = deque()  # pipelined requests
         self._takes_any_method = False  # the parser, once the first method came that the compiled one refuses
         self._held = b""  # data that arrived during a response
@@ -333,7 +324,7 @@ class Connection(BaseProtocol):
     # The transport's calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        self.transport = cast(asyncio.Transport, transport)
         name = transport.get_extra_info("peername")
         if isinstance(name, tuple):
             self.peer = str(name[0])
@@ -447,7 +438,7 @@ class Connection(BaseProtocol):
         except Exception as error:
             if self._can_parse_method(data, error):
                 self._takes_any_method = True
-                self._requests_parser = create_parser(self, self._event_loop, _UNLIMITED)
+                self._requests_parser = create_parser(self, self._event_loop, any_method=True)
                 self._parse(data)
             else:
                 self._refuse(error)
@@ -470,7 +461,7 @@ class Connection(BaseProtocol):
         is_unread = self._is_between and self._current is None and not self._takes_any_method
         return is_unread and isinstance(error, _BAD_METHOD) and has_unknown_method(data)
 
-    def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader, *, is_first: bool) -> None:
+    def _note_request(self, data: bytes, message: ParsedHead, payload: StreamReader, *, is_first: bool) -> None:
         """Queue the only request in ``data``; remember its head if the data is exactly this request.
 
         ``is_first``: the request begins with the data, which is the rest of one otherwise.

@@ -13,9 +13,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from emulator import __version__
+from emulator.core.calls import InferenceCall
 from emulator.core.clock import Clock, RealClock
 from emulator.core.faultable import FaultableResponse
-from emulator.core.vendor import AnyVendor, InferenceCall
+from emulator.core.vendor import AnyVendor
 from emulator.handler.call_record import CallRecord
 from emulator.handler.context import RequestContext
 from emulator.observability.metrics import SCHEMA

@@ -12,8 +12,9 @@ from itertools import count, repeat
 from math import nan
 from typing import Protocol
 
+from emulator.core.calls import InferenceCall
 from emulator.core.requests import ChatRequest, EmbeddingRequest
-from emulator.core.vendor import InferenceCall, RequestOutcome
+from emulator.core.vendor import RequestOutcome
 from emulator.observability.totals import OTHER, CountedCall, MetricTotals
 
 _MAX_SESSIONS = 1000  # with totals of their own; the least recently used is evicted

@@ -13,11 +13,11 @@ from functools import lru_cache, partial
 from itertools import count
 from typing import get_args
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.quota import Charge, Left, Quota, Shares, Unit
 from emulator.core.requests import CompletionRequest, EmbeddingRequest
 from emulator.core.storage import ATTEMPTS, ChargedAccount, LocalState, State
-from emulator.core.vendor import InferenceCall
 from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, Slots
 from emulator.ratelimit.recovery import FindRecovery, Recovery
 from emulator.ratelimit.retry_after import build_limit_error

@@ -21,6 +21,7 @@ from emulator.core.redaction.names import list_words
 from emulator.core.text import reason_phrase
 from emulator.http.connection import Connection, IncomingRequest
 from emulator.http.response_head import WITHOUT_BODY
+from emulator.http.streamed_body import stream_body
 from emulator.http.writer import reset
 from emulator.recording.exchange import Ending
 from emulator.recording.observer import Framing, Observer, ResponseStart
@@ -216,7 +217,7 @@ class _RelayedCall:
         return _send_slowly(data) if len(data) > _MAX_BYTES else data or None
 
     async def _follow_body(self) -> AsyncIterator[bytes]:
-        async for part in self._http.parts():
+        async for part in stream_body(self._http):
             self._observer.on_request(part)
             yield part
         self._sent()

@@ -25,8 +25,8 @@ from emulator.core.vendor import (
     Service,
     Tokenizer,
     Vendors,
-    VendorSettings,
 )
+from emulator.core.vendor_settings import VendorSettings
 from emulator.generation.prompt import count_chat, count_parts, count_prompt
 from emulator.generation.tokenizer import refresh_tokenizer, tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from emulator.core.cache import lru
 from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest
 from emulator.core.text import parse_integer
@@ -23,9 +24,8 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.regex import compile_regex
 
 if TYPE_CHECKING:
-    from emulator.core.http import Request
+    from emulator.core.calls import InferenceCall
     from emulator.core.requests import InferenceRequest
-    from emulator.core.vendor import InferenceCall
 
 Test = Callable[[JSON], bool]
 Equality = Callable[[str], Test]
@@ -471,16 +471,9 @@ def _hold_any(parts: tuple[tuple[Matcher, ...], ...], attributes: RequestAttribu
     return False
 
 
-class Necessary(NamedTuple):
-    """Comparison of a value with an operand that holds if a matcher does; most take no call of a Python function.
-
-    Fields:
-        folds: the value is a text to be casefolded first.
-    """
-
-    holds: Callable[..., object]
-    operand: object
-    folds: bool = False
+Necessary = tuple[Callable[..., object], object, bool]
+"""Comparison of a value with an operand that holds if a matcher does, and whether the value is a text to be casefolded
+first; most take no call of a Python function."""
 
 
 def list_necessary(check: Matcher) -> Sequence[Necessary]:
@@ -490,16 +483,16 @@ def list_necessary(check: Matcher) -> Sequence[Necessary]:
         return ()
     match None if check.name.startswith("body.") else wanted:  # a value in a body may be of any type
         case Comparison(prefix=str(text)):
-            return [Necessary(str.startswith, text.casefold(), True)]
+            return [(str.startswith, text.casefold(), True)]
         case Comparison(suffix=str(text)):
-            return [Necessary(str.endswith, text.casefold(), True)]
+            return [(str.endswith, text.casefold(), True)]
         case Comparison(contains=str(text)):
-            return [Necessary(operator.contains, text.casefold(), True)]
+            return [(operator.contains, text.casefold(), True)]
         case Comparison(regex=str(pattern), ignore_case=ignore_case):
-            return [Necessary(operator.contains, text, True) for text in compile_regex(pattern, ignore_case).needed]
+            return [(operator.contains, text, True) for text in compile_regex(pattern, ignore_case).needed]
         case Bounds(above=float(above)):
-            return [Necessary(operator.gt, above)]
-    return () if count_steps(wanted) else [Necessary(_apply, check.test)]
+            return [(operator.gt, above, False)]
+    return () if count_steps(wanted) else [(_apply, check.test, False)]
 
 
 def _apply(value: JSON, test: Test) -> bool:

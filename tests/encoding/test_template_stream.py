@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Batch, BatchedEvents, Event, Mark, StreamingResponse
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import encode_string
 from emulator.encoding.template_stream import (
     MAX_BATCH,

@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 
 import pytest
 
+from emulator.core.calls import InferenceCall, InnerRequest
 from emulator.core.clock import FrozenClock
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Plan, Usage
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.faults.base import Fault
 from emulator.handler.context import RequestContext
 from emulator.handler.decide import ResponseDecider
@@ -74,6 +74,13 @@ class Busy(MemoryState):
         return await super().store(session, shelf, key, document, before)
 
 
+class Alone:
+    """Handler of requests that have none within them."""
+
+    async def answer_inner(self, inner: InnerRequest, outer: Request) -> tuple[int, bytes]:
+        raise NotImplementedError
+
+
 async def test_conflicting_change_is_retried() -> None:
     scenario = Scenario.model_validate({"version": 1, "name": "test"})
     clock = FrozenClock()
@@ -82,7 +89,9 @@ async def test_conflicting_change_is_retried() -> None:
     wire = Request(method="PUT", path="/note")
     endpoint, _ = Router(TOY.endpoints).resolve("PUT", "/note")
     exchange = RequestContext(wire, make_target(wire), clock.now(), parsed=endpoint.parse(wire, service))
-    answer = await ResponseDecider(TOY, service, emulator, Suggestions({"toy": TOY}, ["toy"], {})).decide(exchange)
+    answer = await ResponseDecider(TOY, service, emulator, Suggestions({"toy": TOY}, ["toy"], {})).decide(
+        exchange, Alone()
+    )
     assert isinstance(answer, Response)
     assert answer.body == b"3"
 
@@ -112,7 +121,7 @@ async def test_heavy_response_is_rendered_off_event_loop(start: Start, heavy: bo
         is_cpu_heavy=heavy,
     )
     await ResponseDecider(TOY, app.service, app.emulator, Suggestions({}, [], {})).decide(
-        RequestContext(wire, make_target(wire), 0.0, parsed=call)
+        RequestContext(wire, make_target(wire), 0.0, parsed=call), Alone()
     )
     assert (codec.threads == [threading.current_thread().name]) is not heavy
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import as_object, as_text
 from emulator.core.requests import Deployment
-from emulator.core.vendor import Endpoint, InferenceCall
+from emulator.core.vendor import Endpoint
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToyService
 from tests.http_client import Running

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest, Deployment
-from emulator.core.vendor import InferenceCall
 from emulator.handler.parse import ParseCache
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToyCodec

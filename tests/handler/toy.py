@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from emulator.core.calls import Change, InferenceCall, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Event, FieldNames, Mark, Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Deployment, Message, Sampling
-from emulator.core.vendor import Change, Endpoint, InferenceCall, Service, Vendor, VendorSettings, Write, no_profile
+from emulator.core.vendor import Endpoint, Service, Vendor, no_profile
+from emulator.core.vendor_settings import VendorSettings
 from emulator.handler.context import RequestTarget
 from tests.untyped_json import JSON
 

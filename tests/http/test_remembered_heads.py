@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from emulator.core.http import Request, Response
 from emulator.core.vendor import AnyEndpoint, Endpoint
-from emulator.journal.entry import JournalEntry, Payload
+from emulator.journal.entry import JournalEntry
+from emulator.journal.payload import Payload
 from tests.conftest import FROZEN, Start, running
 from tests.golden import read_request
 from tests.handler.toy import TOY, ToyService

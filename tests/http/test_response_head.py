@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import Endpoint, InferenceCall
+from emulator.core.vendor import Endpoint
 from emulator.http.response_head import encode_control_head, encode_head, frame
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToyCodec, ToyService

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from emulator.core.executor import cooperative
 from emulator.core.http import Request
 from emulator.core.quota import Left
-from emulator.journal.entry import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload, RecordedResponse
+from emulator.journal.entry import Attempts, JournalEntry, JournalItem, MatchEvidence, RecordedResponse
 from emulator.journal.journal import _MAX_PENDING, _MAX_STALE, SCENARIO_BYTES, Journal
+from emulator.journal.payload import Payload
 from emulator.scenario.credentials import NO_TOKENS
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.requests import (
@@ -15,7 +16,6 @@ from emulator.core.requests import (
     Message,
     Sampling,
 )
-from emulator.core.vendor import InferenceCall
 from emulator.ratelimit import AdmissionController, Ticket
 from emulator.ratelimit.admission import count_reserved_output
 from emulator.ratelimit.concurrency import ConcurrencyLimits

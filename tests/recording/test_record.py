@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from emulator.http.connection import IncomingRequest
+from emulator.http.streamed_body import stream_body
 from emulator.http.writer import reset
 from emulator.recording.exchange import load_folder
 from emulator.recording.folder import ExchangeFolder
@@ -81,7 +82,7 @@ async def send_much(http: IncomingRequest) -> bool:
 
 async def read_body(http: IncomingRequest) -> bool:
     size = 0
-    async for part in http.parts():
+    async for part in stream_body(http):
         size += len(part)
     text = str(size).encode()
     http.connection.write(HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(text), text))

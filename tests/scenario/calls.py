@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.json import dump_json
 from emulator.core.requests import (
@@ -16,7 +17,6 @@ from emulator.core.requests import (
     Task,
     Tool,
 )
-from emulator.core.vendor import InferenceCall
 from emulator.scenario.load import load_text
 from emulator.scenario.matching import RequestAttributes, RuleMatcher, compile_rules
 from tests.untyped_json import JSON

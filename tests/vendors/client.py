@@ -9,15 +9,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 from multidict import CIMultiDict
 
+from emulator.core.calls import Change, InferenceCall
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall
+from emulator.core.vendor import AnyService, AnyVendor
 from emulator.generation.generate import generate
 from emulator.generation.segments import FixedReply
 from emulator.generation.tokenizer import tokenizer_for
-from emulator.handler.parse import HeaderScope
+from emulator.handler.visible_headers import HeaderScope
 from emulator.http.routing import Router
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.services import create_service, read_settings

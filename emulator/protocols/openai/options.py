@@ -16,12 +16,13 @@ from operator import attrgetter
 
 from pydantic_core import to_json
 
+from emulator.core.calls import InferenceCall
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.requests import ChatRequest, Message, Sampling
-from emulator.core.vendor import AnyService, H, InferenceCall, OptionsKey, ParsedOptions, S, Service
+from emulator.core.vendor import AnyService, H, OptionsKey, ParsedOptions, S, Service
 
 Limit = Callable[[int], int | None]
 Context = tuple[str | None, ...]

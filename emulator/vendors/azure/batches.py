@@ -10,11 +10,11 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
+from emulator.core.calls import Answers, Change, InnerRequest, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_object, as_text, dump_json, dump_text, parse_json
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import Answers, Change, InnerRequest, Write
 from emulator.vendors.azure.batch_results import build_state
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate

@@ -5,13 +5,13 @@ Source: Azure Machine Learning reference, Completions.
 
 from collections.abc import Iterator
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.rng import draw_alphanumeric, draw_hex
-from emulator.core.vendor import InferenceCall
 from emulator.encoding import sse
 from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, TextRun, interleave, last_due, token_events

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Headers, Request, Response, StreamingResponse
@@ -15,7 +16,6 @@ from emulator.core.json import JSON, as_array, as_number, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
-from emulator.core.vendor import InferenceCall
 from emulator.encoding import floats
 from emulator.vendors.azure.bodies import (
     EmbeddingBody,

@@ -11,11 +11,11 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
 from emulator.core.json import JSON, as_object
 from emulator.core.requests import EmbeddingRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.images import measure_picture, measure_webp
 from emulator.encoding.multipart import Form
 from emulator.encoding.multipart import FormField as Part

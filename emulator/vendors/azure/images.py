@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Event, Request, Response, StreamingResponse
@@ -19,7 +20,6 @@ from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import derive_key, draw_integer, draw_uuid
 from emulator.core.text import parse_integer
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.images import IMAGE_ENCODERS, draw_png
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from emulator.core.calls import Parsed
 from emulator.core.http import Request
-from emulator.core.vendor import Endpoint, Parsed, Vendor
+from emulator.core.vendor import Endpoint, Vendor
 from emulator.protocols.openai import messages
 from emulator.vendors.azure import batches, files
 from emulator.vendors.azure.audio.speech import parse_speech

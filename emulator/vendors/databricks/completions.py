@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
@@ -15,7 +16,6 @@ from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.rng import draw_uuid
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import DONE, encode_string
 from emulator.protocols.choice_events import (
     FINISH,

@@ -5,6 +5,7 @@ Source: Databricks, "Foundation model REST API reference", embedding task.
 
 from __future__ import annotations
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Mark, Request, Response, StreamingResponse
@@ -12,7 +13,6 @@ from emulator.core.json import dump_json, quote_value
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import dump_base64, dump_float32
 from emulator.encoding.sse import encode_string
 from emulator.vendors.databricks.chat.fields import COMMON

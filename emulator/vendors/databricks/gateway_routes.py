@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.databricks.chat.parse import parse_chat_request, recall_chat
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.embeddings import parse_embedding_request

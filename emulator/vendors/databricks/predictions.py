@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, canonical_json, dump_json, dump_text, parse_json
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.rng import derive_key, draw_uniform
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.request import ParsedRequest

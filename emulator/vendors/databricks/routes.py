@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import FieldNames, Request
-from emulator.core.vendor import Endpoint, InferenceCall, Vendor
+from emulator.core.vendor import Endpoint, Vendor
 from emulator.vendors.databricks import gateway_routes
 from emulator.vendors.databricks.chat.parse import parse_chat, parse_chat_request, recall_chat
 from emulator.vendors.databricks.completions import parse_completion_request, parse_completions

@@ -6,12 +6,12 @@ Source: MindIE-LLM, ``single_req_vllm_openai_completions_infer_interface.cpp``.
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, count, islice, repeat
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.requests import ANY_OBJECT, CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding import sse
 from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN, interleave, last_due

@@ -5,11 +5,11 @@ Source: MindIE-LLM, ``utils/http_rest_resource.cpp`` and ``utils/random_generato
 
 from dataclasses import replace
 
+from emulator.core.calls import Codec
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.core.rng import prepare_key
-from emulator.core.vendor import Codec
 
 JSON_TYPE = "application/json"
 _derive_uuid = prepare_key(..., "uuid")

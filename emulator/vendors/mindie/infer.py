@@ -5,12 +5,12 @@ Source: MindIE-LLM, ``single_req_self_develop_infer_interface.cpp``.
 
 from collections.abc import Callable, Iterator, Mapping
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import find_served

@@ -8,10 +8,10 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
+from emulator.core.calls import Change, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
-from emulator.core.vendor import Change, Write
 from emulator.protocols.tgi import find_served
 from emulator.vendors.mindie.decoder import is_unsigned, refusal
 from emulator.vendors.mindie.headers import closing_headers

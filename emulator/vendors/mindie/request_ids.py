@@ -6,12 +6,12 @@ Source: MindIE-LLM, ``single_req_infer_interface_base.cpp`` and ``single_req_tri
 import re
 from collections.abc import Mapping
 
+from emulator.core.calls import Change
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json, dump_string
 from emulator.core.rng import prepare_key
-from emulator.core.vendor import Change
 from emulator.vendors.mindie.decoder import Fields, parse_string, refusal
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.profile import MindieService

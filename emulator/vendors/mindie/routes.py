@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import DROPPED, FieldNames, Request, Response
-from emulator.core.vendor import Endpoint, InferenceCall, MethodLimit, Parsed, Plane, Vendor
+from emulator.core.vendor import Endpoint, MethodLimit, Plane, Vendor
 from emulator.protocols import tgi
 from emulator.protocols.auth import bearer_token
 from emulator.vendors.mindie.chat.parse import parse_chat

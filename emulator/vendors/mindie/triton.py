@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import shorten
 from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Deployment
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN
 from emulator.vendors.mindie.decoder import Fields, is_integer, is_unsigned, parse_boolean, parse_object, refusal

@@ -7,12 +7,13 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``single_req_vllm_infer_i
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall, Tokenizer
+from emulator.core.vendor import Tokenizer
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.mindie.decoder import Fields, count_units, parse_boolean, refusal

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Choice, Logprob, Plan, PromptTokens
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import begin_fields, parse_fields, parse_first_fields
 from emulator.vendors.openvino.chat.shapes import finish_reason, format_logprob, merge_into_text, render_body
 from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, has_second_step

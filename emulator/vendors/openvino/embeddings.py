@@ -5,13 +5,13 @@ Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_par
 
 from __future__ import annotations
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_text
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import dump_base64, dump_float64
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal

@@ -5,12 +5,12 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from __future__ import annotations
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import Object
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import format_float
 from emulator.protocols.rerank import count_dimensions, score_documents
 from emulator.vendors.openvino.decoder import is_int32, promote, quote_long

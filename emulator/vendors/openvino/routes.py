@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.vendor import Endpoint, InferenceCall, MethodLimit, Vendor
+from emulator.core.vendor import Endpoint, MethodLimit, Vendor
 from emulator.protocols.auth import bearer_token
 from emulator.protocols.openai import messages
 from emulator.vendors.openvino import info

@@ -6,13 +6,13 @@ Source: text-generation-inference, ``router/src/lib.rs`` (CompletionBody) and ``
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Deployment
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import DONE, encode_event, encode_string
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, interleave, last_token_due
 from emulator.protocols.tgi import count_answers, find_served_deployment, report_counts

@@ -5,10 +5,11 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 
 from collections.abc import Callable, Mapping
 
+from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.redaction.credentials import matches_folded
-from emulator.core.vendor import Endpoint, InferenceCall, Parsed, Vendor, no_profile
+from emulator.core.vendor import Endpoint, Vendor, no_profile
 from emulator.protocols import tgi
 from emulator.protocols.auth import bearer_token
 from emulator.protocols.openai import messages

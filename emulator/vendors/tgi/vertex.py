@@ -6,13 +6,13 @@ Source: text-generation-inference, ``router/src/vertex.rs``.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.calls import NO_CALL, is_call, list_call_tokens

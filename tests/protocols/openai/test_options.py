@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.core.calls import InferenceCall
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest
-from emulator.core.vendor import AnyService, InferenceCall
+from emulator.core.vendor import AnyService
 from emulator.generation.generate import generate
 from emulator.generation.language import detect_language
 from emulator.generation.tokenizer import tokenizer_for

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from multidict import CIMultiDict
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request, Response
 from emulator.core.requests import ChatRequest
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.routes import VENDOR
 from tests.reference_rows import Piece

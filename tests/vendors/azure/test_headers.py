@@ -5,7 +5,7 @@ from math import ceil
 import pytest
 from multidict import CIMultiDict
 
-from emulator.core.vendor import InferenceCall
+from emulator.core.calls import InferenceCall
 from emulator.vendors.azure.routes import VENDOR
 from tests.conftest import Start
 from tests.untyped_json import JSON

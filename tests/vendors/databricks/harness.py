@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.clock import FrozenClock
 from emulator.core.http import Event, Mark, Request, Response
 from emulator.core.plan import Plan
 from emulator.core.requests import Deployment
-from emulator.core.vendor import InferenceCall
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.services import create_service
 from emulator.scenario.models import Scenario

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.plan import Choice, Plan, Segment, Tokens, Usage
 from emulator.core.requests import Deployment
-from emulator.core.vendor import InferenceCall
 from emulator.generation.generate import generate
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.vendors.databricks.chat.render import ChatCodec

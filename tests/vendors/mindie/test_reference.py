@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from emulator.core.vendor import InferenceCall
+from emulator.core.calls import InferenceCall
 from emulator.generation.segments import FixedReply
 from tests.reference_rows import Cases, Piece, check
 from tests.untyped_json import JSON

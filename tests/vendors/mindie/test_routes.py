@@ -2,8 +2,8 @@
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Mark
-from emulator.core.vendor import InferenceCall
 from emulator.generation.segments import FixedReply
 from emulator.vendors.mindie.routes import VENDOR
 from tests.untyped_json import JSON

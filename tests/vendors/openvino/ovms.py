@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.clock import FrozenClock
 from emulator.core.http import Response
 from emulator.core.requests import Sampling
-from emulator.core.vendor import InferenceCall
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.services import create_service
 from emulator.scenario.models import DeploymentEntry, Key, Scenario

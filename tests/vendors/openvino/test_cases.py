@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from emulator.core.vendor import InferenceCall
+from emulator.core.calls import InferenceCall
 from emulator.vendors.openvino.media.image_files import draw_png
 from emulator.vendors.openvino.release import RELEASES
 from tests.untyped_json import JSON

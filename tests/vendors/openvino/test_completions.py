@@ -2,10 +2,10 @@
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
 from emulator.core.plan import Logprob, PromptTokens
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.completions import CompletionsCodec
 from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure

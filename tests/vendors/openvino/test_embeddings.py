@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
 from emulator.core.plan import Plan, Usage
 from emulator.core.requests import EmbeddingRequest
-from emulator.core.vendor import InferenceCall
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_server

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.plan import Plan
 from emulator.core.requests import Message
-from emulator.core.vendor import InferenceCall
 from tests.reference_rows import Cases, Piece, check
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request

@@ -2,9 +2,9 @@
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
 from emulator.core.requests import Deployment
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.profile import find_kind
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
-from emulator.core.vendor import InferenceCall
 from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import CHAT, accept, refuse, send
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.vendor import InferenceCall
+from emulator.core.calls import InferenceCall
 from emulator.vendors.tgi.routes import VENDOR
 from tests.conftest import Start
 from tests.untyped_json import JSON

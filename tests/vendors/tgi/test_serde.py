@@ -6,9 +6,9 @@ that router 3.3.7 pins (``Cargo.lock``), with the router's types (``router/src/l
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
 from emulator.core.requests import ChatRequest
-from emulator.core.vendor import InferenceCall
 from tests.vendors.tgi.direct import CHAT, HELLO, OLD, accept, refuse, send
 
 LEADS = {

@@ -12,13 +12,13 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.audio import SAMPLE_RATE, SAMPLES_PER_TOKEN
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, last_due

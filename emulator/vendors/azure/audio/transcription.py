@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Literal
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array, dump_json, parse_json
 from emulator.core.plan import Logprob, Plan
 from emulator.core.requests import CompletionRequest, Sampling
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.multipart import Form
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, last_due

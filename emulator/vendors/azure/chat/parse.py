@@ -3,10 +3,10 @@
 from dataclasses import replace
 from functools import partial
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.json import Object, dump_text
 from emulator.core.requests import ChatRequest, Message, Sampling, Tool
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.options import Context, RememberedOptions, recall_chat, remember_chat
 from emulator.vendors.azure.chat.audio import AudioFormat, parse_format
 from emulator.vendors.azure.chat.data_sources import validate_sources

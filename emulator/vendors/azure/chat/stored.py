@@ -6,12 +6,12 @@ Texts of refusals ``unverified``.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from emulator.core.calls import Change, Codec, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_array, as_object, parse_json
 from emulator.core.plan import Plan
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import Change, Codec, Write
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned

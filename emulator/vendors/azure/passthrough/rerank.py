@@ -7,13 +7,13 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.rerank import count_dimensions, score_documents
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.headers import answer_headers

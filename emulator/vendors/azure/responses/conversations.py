@@ -7,11 +7,11 @@ concurrent ones do not overwrite one another. Sources: openai/openai-openapi, "C
 
 from collections.abc import Callable, Iterable, Mapping
 
+from emulator.core.calls import Change, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import Change, Write
 from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate

@@ -5,12 +5,12 @@ Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI 
 
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_object, dump_json
 from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import Format
 from emulator.protocols.openai.responses import ResponseOptions, build_echo, complete_tool, find_top_logprobs
 from emulator.vendors.azure.chat.openai_models import validate_structure

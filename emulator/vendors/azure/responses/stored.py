@@ -6,10 +6,10 @@ the OpenAI API words them, unverified for Azure.
 
 from collections.abc import Mapping
 
+from emulator.core.calls import Change, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
-from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.documents import TOLERANCE, find_owned
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import STREAM_TYPE, answer_json, echo_request_id, gateway_headers

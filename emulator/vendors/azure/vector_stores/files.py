@@ -10,11 +10,11 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from emulator.core.calls import Change, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_number, as_object, as_text
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.decoder import WireModel
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_json

@@ -12,11 +12,11 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import ConfigDict, Field
 
+from emulator.core.calls import Change, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_integer, as_number, as_object, as_text
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import Change, Write
 from emulator.protocols.shapes import OPENAI_SHAPES
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import Integer, WireModel, parse_body, validate

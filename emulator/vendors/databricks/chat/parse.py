@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.json import JSON, as_integer, as_object, as_text, dump_text
 from emulator.core.requests import ChatRequest, Message
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai import options
 from emulator.protocols.openai.messages import parse_format, parse_message, parse_tool, parse_tool_choice
 from emulator.vendors.databricks.chat.messages import validate_messages

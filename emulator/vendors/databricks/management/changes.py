@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from emulator.core.calls import Change, Write
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import Change, Write
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.families import is_custom
 from emulator.vendors.databricks.headers import answer_json

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from emulator.core.calls import Codec, InferenceCall, Parsed
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request, Response, StreamingResponse
@@ -15,7 +16,6 @@ from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.core.plan import Plan
 from emulator.core.quota import Quota
 from emulator.core.requests import ChatRequest, Deployment
-from emulator.core.vendor import Codec, InferenceCall, Parsed
 from emulator.vendors.databricks.errors import endpoint_name, render_error
 from emulator.vendors.databricks.management.guardrails import Guard, error_guardrail, mask, parse_guard, validate_input
 from emulator.vendors.databricks.management.limits import list_presets, list_quotas

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from emulator.core.calls import Change, Write
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, format_value
-from emulator.core.vendor import Change, Write
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import invalid

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from emulator.core.calls import Parsed
 from emulator.core.http import Request
-from emulator.core.vendor import Parsed
 from emulator.vendors.databricks import gateway_routes
 from emulator.vendors.databricks.management import changes, discovery, endpoints, permissions, updates
 from emulator.vendors.databricks.metrics import show_metrics

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, as_array, as_object
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
 

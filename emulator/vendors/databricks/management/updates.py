@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from emulator.core.calls import Change
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object
-from emulator.core.vendor import Change
 from emulator.vendors.databricks.families import is_custom
 from emulator.vendors.databricks.management.changes import change, parse_tags, sort_tags
 from emulator.vendors.databricks.management.config import invalid

@@ -9,13 +9,13 @@ streams are unverified.
 
 from __future__ import annotations
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import Object, as_integer, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.gemini.request import (
     error_parameter,
     find_unsigned,

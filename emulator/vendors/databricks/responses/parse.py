@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_number, as_object
 from emulator.core.requests import ChatRequest, Sampling, Tool
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
 from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
 from emulator.protocols.shapes import OPENAI_MEMBERS, format_path

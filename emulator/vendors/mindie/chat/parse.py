@@ -5,10 +5,11 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/i
 
 from functools import partial
 
+from emulator.core.calls import InferenceCall
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest, Message
-from emulator.core.vendor import AnyService, InferenceCall
+from emulator.core.vendor import AnyService
 from emulator.protocols.openai.options import RememberedOptions, recall_chat, remember_chat
 from emulator.vendors.mindie.chat.fields import validate_template
 from emulator.vendors.mindie.chat.messages import MAX_JSON_GROWTH, Tools, join_parts, parse_messages, parse_tools

@@ -6,9 +6,10 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 from dataclasses import replace
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest, Deployment
-from emulator.core.vendor import InferenceCall, Tokenizer
+from emulator.core.vendor import Tokenizer
 from emulator.protocols.tgi import find_served, find_served_deployment, join_prompt, split_prompt
 from emulator.vendors.mindie.decoder import PARSE_FAILED, Fields, parse_object, refusal
 from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, build_sampling, parse_parameters

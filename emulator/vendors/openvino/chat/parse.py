@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.core.plan import SegmentKind
 from emulator.core.requests import ChatRequest, Deployment, Message
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.big_numbers import has_big_numbers
 from emulator.protocols.openai import options
 from emulator.protocols.openai.options import RememberedOptions

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.images import measure_picture
 from emulator.encoding.multipart import Form
 from emulator.vendors.openvino.chat.media import is_picture

@@ -5,12 +5,12 @@ Source: model_server, src/audio/text_to_speech/t2s_calculator.cc.
 
 from __future__ import annotations
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import speak, write_wav
 from emulator.vendors.openvino.request import ParsedRequest

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Sampling
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.audio_duration import is_wav, measure_mp3, measure_wav
 from emulator.encoding.floats import format_float
 from emulator.encoding.multipart import NUMBER, Form

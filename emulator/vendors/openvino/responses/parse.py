@@ -5,8 +5,8 @@ Source: model_server, src/llm/apis/openai_responses.cpp.
 
 from __future__ import annotations
 
+from emulator.core.calls import InferenceCall
 from emulator.core.json import JSON
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import parse_fields, parse_token_limit
 from emulator.vendors.openvino.chat.formats import parse_response_format
 from emulator.vendors.openvino.chat.parse import apply_chat_template, build_chat, find_separate_kinds, find_voice

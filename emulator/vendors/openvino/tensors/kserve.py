@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, check_json
 from emulator.core.requests import CompletionRequest
 from emulator.core.text import parse_integer
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
 from emulator.vendors.openvino.errors import add_call_details
 from emulator.vendors.openvino.profile import REFUSED, OpenVinoService

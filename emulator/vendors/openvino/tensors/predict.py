@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping
 from itertools import chain
 
+from emulator.core.calls import InferenceCall
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.media import decode_base64
 from emulator.vendors.openvino.errors import MISSING_MODEL, add_call_details, path_refusal
 from emulator.vendors.openvino.profile import REFUSED, OpenVinoService

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request
 from emulator.core.json import Object
 from emulator.core.requests import ChatRequest, CompletionRequest, Deployment, InferenceRequest, Message
 from emulator.core.text import parse_integer
-from emulator.core.vendor import AnyService, InferenceCall
+from emulator.core.vendor import AnyService
 from emulator.protocols.openai import messages as openai
 from emulator.protocols.openai.options import RememberedOptions, recall_chat, remember_chat
 from emulator.protocols.tgi import find_served, find_served_deployment

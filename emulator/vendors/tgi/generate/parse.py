@@ -3,9 +3,9 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.generate.fields import COMPAT, OLD_COMPAT, OLD_PLAIN, PLAIN, GenerateRequest

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
-from emulator.core.vendor import InferenceCall
 from emulator.generation.segments import FixedReply
 from emulator.vendors.azure.chat.audio import encode_silence
 from tests.conftest import Start

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Event, Response
 from emulator.core.plan import Choice, FinishReason, Plan, Segment, Tokens, Usage
-from emulator.core.vendor import InferenceCall
 from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.service import CHAT, PASS, accept, chat, make_request
 

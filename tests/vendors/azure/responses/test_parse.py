@@ -2,8 +2,8 @@
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.requests import ChatRequest
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.azure.responses.models import ResponseRequest
 from tests.conftest import Start
 from tests.untyped_json import JSON, parse_json

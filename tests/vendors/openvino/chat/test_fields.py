@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
-from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.decoder import promote
 from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import (

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
 from emulator.core.requests import CompletionRequest
-from emulator.core.vendor import InferenceCall
 from emulator.encoding.audio_duration import is_wav, measure_mp3, measure_wav
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request

@@ -7,7 +7,7 @@ from zlib import crc32, decompress
 
 import pytest
 
-from emulator.core.vendor import InferenceCall
+from emulator.core.calls import InferenceCall
 from emulator.vendors.openvino.media.image_files import draw_png
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request

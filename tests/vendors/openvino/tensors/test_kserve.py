@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from emulator.core.calls import InferenceCall
 from emulator.core.http import Response
-from emulator.core.vendor import InferenceCall
 from emulator.scenario.models import DeploymentEntry
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request
