@@ -144,12 +144,11 @@ def is_slow(request: InferenceRequest, deployment: Deployment, fixed: int = 0) -
 
 def is_cheap(request: InferenceRequest, max_messages: int) -> bool:
     """Return whether a request is a chat with one answer of natural length, to which no other limit applies."""
-    if (
-        not isinstance(request, ChatRequest)
-        or request.tools
-        or request.schema is not None
-        or len(request.messages) > max_messages
-    ):
+    if not isinstance(request, ChatRequest) or len(request.messages) > max_messages:
+        return False
+    if request.is_prose:
+        return True
+    if request.tools or request.schema is not None:
         return False
     sampling = request.sampling
     return sampling.n == 1 and sampling.logprobs is None and not sampling.ignore_eos

@@ -160,10 +160,13 @@ class ChatRequest:
         reasoning: effort (``low``, ``medium``, ``high``, …) of a reasoning model; ``None``: no reasoning.
         known: fixed text in place of generated prose.
         language: locale of the last message if all messages are text and it is a user's; empty: not detected yet.
+        is_prose: the answer is one text that only its natural end or ``max_tokens`` ends; false: not examined yet.
     """
 
     messages: tuple[Message, ...]
     sampling: Sampling = Sampling()
+    language: str = field(default="", compare=False)
+    is_prose: bool = field(default=False, compare=False, repr=False)
     tools: tuple[Tool, ...] = ()
     tool_choice: Literal["none", "auto", "required"] = "none"
     tool_name: str | None = None
@@ -174,7 +177,6 @@ class ChatRequest:
     around: tuple[str, str] = ("", "")
     call_frame: tuple[str, str] | None = None
     reasoning: str | None = None
-    language: str = field(default="", compare=False)
     known: str | None = None
     task: Literal["chat"] = "chat"
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -155,7 +155,7 @@ class ParsedOptions(Protocol):
         """
 
 
-OptionsKey = tuple[str, tuple[str | None, ...], bool, bytes]
+OptionsKey = tuple[str, tuple[Hashable, ...], bool, bytes]
 """Path, header and query values, whether there is a plain ``user``, and the JSON of the other options."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from emulator.core.cache import BoundedCache, lru
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _LONG_PROSE, _MAX_PROSE = 128, 1024  # tokens of a cached text; a shorter one takes as long to find as to write
+_get_text = attrgetter("text")
 _MAX_CACHED_ROLES = 8  # messages of a conversation with a role sequence that is worth caching
 
 
@@ -69,7 +71,7 @@ def generate(
     if isinstance(request, EmbeddingRequest):
         return _write_vectors(request, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = request.sampling
-    if reply is None and isinstance(request, ChatRequest) and sampling.n == 1 and _is_uncut_prose(request):
+    if reply is None and isinstance(request, ChatRequest) and (request.is_prose or _is_single_prose(request)):
         language = request.language or detect_language(request.prompt or "")
         choice = _find_prose(_chat_key(request, deployment, seed), language, sampling, tokenizer, 0)
         return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
@@ -94,6 +96,10 @@ def generate(
     return Content(usage, tuple(choices), details)
 
 
+def _is_single_prose(request: ChatRequest) -> bool:
+    return request.sampling.n == 1 and _is_uncut_prose(request)
+
+
 def _limit(request: ChatRequest | CompletionRequest, position: int) -> ChatRequest | CompletionRequest:
     """Return the request with the maximum tokens of the answer to one of its prompts."""
     if isinstance(request, CompletionRequest) and request.limits:
@@ -109,13 +115,14 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
 
 
 def _chat_key(request: ChatRequest, deployment: Deployment, seed: int) -> bytes:
-    is_text = bool(request.language) or not any(map(_has_more, request.messages))
-    if is_text and len(request.messages) <= _MAX_CACHED_ROLES and not _has_form(request):
-        roles = tuple([message.role for message in request.messages])
+    messages = request.messages
+    is_text = bool(request.language) or not any(map(_has_more, messages))
+    if is_text and len(messages) <= _MAX_CACHED_ROLES and (request.is_prose or not _has_form(request)):
+        roles = tuple([message.role for message in messages])
         derive_texts = _prepare_key(seed, deployment.name, roles, _variation(request.sampling))
-        return derive_texts(*[message.text for message in request.messages])
+        return derive_texts(*map(_get_text, messages))
     turns: list[str | int | None] = []
-    for message in request.messages:
+    for message in messages:
         turns += (message.role, message.text)
         if _has_more(message):
             calls = repr([(call.name, call.arguments) for call in message.tool_calls])
@@ -125,7 +132,7 @@ def _chat_key(request: ChatRequest, deployment: Deployment, seed: int) -> bytes:
         chosen = (request.tool_choice, request.tool_name, request.parallel)
         form = (tools, *chosen, request.format, request.schema, request.reasoning)
         turns.append(digest_long(repr(form)))
-    return derive_key(seed, "text", deployment.name, len(request.messages), *turns, *_variation(request.sampling))
+    return derive_key(seed, "text", deployment.name, len(messages), *turns, *_variation(request.sampling))
 
 
 def _has_more(message: Message) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate, chain
 from itertools import count as count_from
+from operator import itemgetter
 from pathlib import Path
 
 from emulator.core.cache import Cache
@@ -55,6 +56,7 @@ Quoted = tuple[bytes, ...]
 Passage = tuple[Tokens, Ids, str, int, Ends, Quoted]
 """Tokens and their ids; both as a text, how many they are, where each ends in it; tokens as JSON."""
 
+_get_text, _get_quoted = itemgetter(2), itemgetter(5)
 _MAX_NATURAL = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
 _MIN_SENTENCES = 32
@@ -134,7 +136,7 @@ class GeneratedText:
     @property
     def quoted(self) -> Sequence[bytes]:
         if self._quoted is None:
-            quoted = [*chain.from_iterable([passage[5] for passage in self._passages])]
+            quoted = [*chain.from_iterable(map(_get_quoted, self._passages))]
             del quoted[self.count :]
             self._quoted = quoted if self.eos is None else [*quoted, b'""']
         return self._quoted
@@ -146,7 +148,7 @@ class GeneratedText:
 
     @property
     def text(self) -> str:
-        text = "".join([passage[2] for passage in self._passages])
+        text = "".join(map(_get_text, self._passages))
         if not self._cut_off:
             return text
         _, _, last, count, ends, _ = self._passages[-1]

@@ -8,10 +8,9 @@ validation, in the vendor's order of errors.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import fields
-from functools import partial
 from operator import attrgetter
 
 from pydantic_core import to_json
@@ -25,7 +24,7 @@ from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.vendor import AnyService, H, OptionsKey, ParsedOptions, S, Service
 
 Limit = Callable[[int], int | None]
-Context = tuple[str | None, ...]
+Context = tuple[Hashable, ...]
 Texts = tuple[Message, ...]
 
 _MAX_LIMITS = 16  # of the same options
@@ -33,7 +32,7 @@ _MAX_SIZE = 2048  # bytes of JSON of options that are remembered
 _MESSAGES = {"messages"}
 _MESSAGES_AND_USER = {"messages", "user"}
 _SPACED = re.compile(rb'"[ \t\r\n]+:')
-_FORM = {f.name: f.default for f in fields(ChatRequest) if f.name not in ("messages", "sampling", "language", "task")}
+_list_form = attrgetter(*[field.name for field in fields(ChatRequest)][4:])
 _list_rest = attrgetter(*[field.name for field in fields(Sampling) if field.name != "max_tokens"])
 
 
@@ -44,15 +43,16 @@ class RememberedOptions:
         call: the call of that chat.
         limit: returns the maximum tokens of an answer to a prompt of a number of tokens, or raises that it is too long.
         overhead: tokens of each prompt besides its conversation.
+
+    ``form``: arguments of the chat request after messages, sampling and language.
     """
 
-    __slots__ = ("_limit", "_overhead", "build", "call", "samplings", "tools")
+    __slots__ = ("_limit", "_overhead", "call", "form", "samplings", "tools")
 
     def __init__(self, call: InferenceCall, limit: Limit = lambda count: None, overhead: int = 0) -> None:
         chat = call.request
         assert isinstance(chat, ChatRequest)
-        form = {name: getattr(chat, name) for name, default in _FORM.items() if getattr(chat, name) != default}
-        self.build: Callable[..., ChatRequest] = partial(ChatRequest, **form)
+        self.form = (_is_prose(chat), *_list_form(chat))
         self.samplings = Samplings(chat.sampling)
         self.tools = chat.tools
         self._limit = limit
@@ -63,7 +63,7 @@ class RememberedOptions:
         deployment, codec, stream, quotas, served = self.call
         count, language = service.count_chat(messages, self.tools, deployment)
         count += self._overhead
-        chat = self.build(messages, self.samplings[self._limit(count)], language=language)
+        chat = ChatRequest(messages, self.samplings[self._limit(count)], language, *self.form)
         return InferenceCall(deployment, chat, codec, stream, (count,), True, quotas, served)
 
 
@@ -149,10 +149,18 @@ def parse_texts(messages: JSON) -> Texts:
         role, content = message.get("role"), message.get("content")
         if type(content) is not str or not content:
             return ()
-        if not (role == "user" or role == "assistant" or (role == "system" and not parsed)):
+        if role != "user" and role != "assistant" and (role != "system" or parsed):
             return ()
         parsed.append(Message(role, content))
     return tuple(parsed) if role == "user" else ()
+
+
+def _is_prose(chat: ChatRequest) -> bool:
+    """Return whether the answer to plain messages is one text that only its natural end or a token limit ends."""
+    sampling = chat.sampling
+    is_text = chat.format == "text" and chat.schema is None and chat.reasoning is None and chat.known is None
+    is_uncut = not (sampling.stop or sampling.ignore_eos or sampling.prompt_details) and sampling.logprobs is None
+    return is_text and is_uncut and sampling.n == 1 and not chat.tools
 
 
 def is_plain(message: JSON) -> bool:

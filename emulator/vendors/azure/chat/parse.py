@@ -29,7 +29,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
 from emulator.vendors.azure.members import is_strict, validate_chat
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import HEADERS, ParsedRequest, has_padding, parse_extras, parse_request
+from emulator.vendors.azure.request import ParsedRequest, has_padding, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
 
 _KNOWN = frozenset(ChatBody.model_fields)
@@ -39,7 +39,7 @@ _TOOLING = frozenset({"tools", "tool_choice", "response_format", "functions", "f
 
 def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     """Validate in the order of the real service: route, body, extra parameters, then the model's features."""
-    context = (request.query.get("api-version"), *map(request.headers.get, HEADERS))
+    context = (request.query.get("api-version"), *request.headers.items())  # those that parsers may see
     return recall_chat(request, service, context) or _parse_whole(request, service, context)
 
 

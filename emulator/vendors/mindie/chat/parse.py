@@ -56,7 +56,7 @@ class _MindieOptions(RememberedOptions):
             beams=known.beams,
             prefix_cache=known.prefix_cache,
         )
-        chat = self.build(messages, self.samplings[lengths.answer], language=language)
+        chat = ChatRequest(messages, self.samplings[lengths.answer], language, *self.form)
         return InferenceCall(deployment, chat, codec, stream, (lengths.prompt,), True, cancel_ids=request_id.names)
 
 

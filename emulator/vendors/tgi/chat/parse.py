@@ -85,7 +85,7 @@ class _TgiOptions(RememberedOptions):
             eos=shown.eos,
             no_call=no_call,
         )
-        chat = self.build(messages, self.samplings[limit], language=language)
+        chat = ChatRequest(messages, self.samplings[limit], language, *self.form)
         return InferenceCall(deployment, chat, ChatCodec(options), stream, (count,), True)
 
     def _count(
