@@ -226,9 +226,8 @@ class ProfileTokenizer:
         """Return the token count of a text and its leaning to English; only the start of a huge text leans."""
         if len(text) > _SLICE:
             return self._count_whole(text), 0
-        words = iter(text.split(" "))
-        first = self._weigh_first(next(words))
-        weight = sum(map(self._weigh_next, words), first)
+        first, *words = text.split(" ")
+        weight = sum(map(self._weigh_next, words), self._weigh_first(first))
         count = weight & _COUNT
         return (count if count < _ODD else self._count_whole(text)), weight >> _LEANING
 

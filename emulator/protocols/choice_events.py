@@ -106,10 +106,10 @@ def has_only(choice: Choice, kind: SegmentKind = "text") -> bool:
 
 def is_plain_text(plan: Plan) -> bool:
     """Return whether a plan is one text without log-probabilities that ended with ``stop`` or ``length``."""
-    choices = plan.choices
-    choice = choices[0]
-    ended = choice.finish_reason == "length" or choice.finish_reason == "stop"
-    return ended and len(choices) == 1 and choice.logprobs is None and has_only(choice)
+    choice, *others = plan.choices
+    if others or choice.logprobs is not None or not has_only(choice):
+        return False
+    return choice.finish_reason == "length" or choice.finish_reason == "stop"
 
 
 def token_events(choice: Choice, run: TextRun, before: bytes, after: bytes) -> Iterator[Event]:

@@ -105,15 +105,15 @@ class MemoryState:
         return 0 if counters is None else counters.get((scope, key), 0)
 
     def count_now(self, session: str, scope: str, key: bytes) -> int:
-        counters = self._sessions[session]
-        before = counters.get((scope, key), 0)
-        counters[scope, key] = before + 1
+        counters, place = self._sessions[session], (scope, key)
+        before = counters.get(place, 0)
+        counters[place] = before + 1
         if not before:
             self._free -= 1
             if self._free < 0:
                 self._evict_one(counters)
         else:
-            counters.move_to_end((scope, key))  # keeps the counter of a rule that matches calls
+            counters.move_to_end(place)  # keeps the counter of a rule that matches calls
         return before
 
     def _evict_one(self, counters: OrderedDict[tuple[str, bytes], int]) -> None:

@@ -38,11 +38,14 @@ def authenticate(request: Request, service: AzureService) -> str:
     Raises:
         EmulatedError: ``UNAUTHENTICATED``.
     """
-    for token in (bearer_token(request), request.headers.get("api-key"), request.headers.get("x-api-key")):
-        principal = service.principal(token)
-        if principal is not None:
-            return principal
-    raise EmulatedError(ErrorKind.UNAUTHENTICATED)
+    principal = service.principal(bearer_token(request))
+    if principal is None:
+        principal = service.principal(request.headers.get("api-key"))
+    if principal is None:
+        principal = service.principal(request.headers.get("x-api-key"))
+    if principal is None:
+        raise EmulatedError(ErrorKind.UNAUTHENTICATED)
+    return principal
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -99,17 +99,17 @@ def limit_tokens(
     Raises:
         EmulatedError: ``CONTEXT_LENGTH``: the prompt alone is too long, or, for Azure OpenAI, with the limit.
     """
-    context = deployment.context
+    context, most = deployment.context, deployment.max_output
     limit = default if requested is None else requested
-    if context is not None:
-        reserved = requested if settings.profile == "aoai" else None
-        remaining = context - prompt_tokens
-        if remaining < (reserved or 0):
-            raise refusals.context_exceeded(context, prompt_tokens, model_name(deployment), reserved)
-        if limit is None or remaining < limit:
-            limit = remaining
-    max_output = deployment.max_output
-    return max_output if limit is None or (max_output is not None and max_output < limit) else limit
+    if limit is None or (most is not None and most < limit):
+        limit = most
+    if context is None:
+        return limit
+    reserved = requested if settings.profile == "aoai" else None
+    remaining = context - prompt_tokens
+    if remaining < (reserved or 0):
+        raise refusals.context_exceeded(context, prompt_tokens, model_name(deployment), reserved)
+    return remaining if limit is None or remaining < limit else limit
 
 
 def parse_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:

@@ -170,14 +170,15 @@ def error_length(profile: DeploymentProfile, count: int, name: str = "messages")
 def limit_output(profile: DeploymentProfile, wanted: int | None, prompt_tokens: int) -> int | None:
     """Return the maximum of output tokens: the least of the request's, the endpoint's and the remaining context."""
     deployment = profile.deployment
+    context, most = deployment.context, deployment.max_output
     if wanted is None and profile.settings.model_max_tokens:
         wanted = deployment.default_max_tokens
-    remaining = None if deployment.context is None else max(0, deployment.context - prompt_tokens)
-    limit = remaining
-    for bound in (wanted, deployment.max_output):
-        if bound is not None and (limit is None or bound < limit):
-            limit = bound
-    return limit
+    if wanted is None or (most is not None and most < wanted):
+        wanted = most
+    if context is None:
+        return wanted
+    remaining = context - prompt_tokens if context > prompt_tokens else 0
+    return remaining if wanted is None or remaining < wanted else wanted
 
 
 def count_prompts(parsed: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
