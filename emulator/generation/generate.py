@@ -68,13 +68,13 @@ def generate(
     Raises:
         emulator.generation.json_schema.Unsatisfiable: no JSON satisfies the requested schema.
     """
+    if reply is None and isinstance(request, ChatRequest) and (request.is_prose or _is_single_prose(request)):
+        language = request.language or detect_language(request.prompt or "")
+        choice = _find_prose(_chat_key(request, deployment, seed), language, request.sampling, tokenizer, 0)
+        return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
     if isinstance(request, EmbeddingRequest):
         return _write_vectors(request, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = request.sampling
-    if reply is None and isinstance(request, ChatRequest) and (request.is_prose or _is_single_prose(request)):
-        language = request.language or detect_language(request.prompt or "")
-        choice = _find_prose(_chat_key(request, deployment, seed), language, sampling, tokenizer, 0)
-        return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
     if isinstance(request, ChatRequest):
         prompts = [(request.prompt or "", _chat_key(request, deployment, seed))]
     else:

@@ -103,7 +103,7 @@ class SentenceBank:
 
 def _natural_length(draw: int) -> int:
     """Return the natural length of an answer in tokens: lognormal, median 180, within [24, 1024]."""
-    place, within = divmod(draw >> 106, 1 << 16)
+    place, within = draw >> 122, draw >> 106 & 0xFFFF
     low, high = _QUANTILES[place], _QUANTILES[place + 1]
     return low + ((high - low) * within >> 16)
 

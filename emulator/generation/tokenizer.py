@@ -94,31 +94,18 @@ class _Weights(BoundedCache[str, int]):
 
     max_entries = 1 << 14
 
-    def __init__(
-        self, count: Callable[[str], int], ids_of: Callable[[str], tuple[int, ...]], digits: int, before: str
-    ) -> None:
+    def __init__(self, count: Callable[[str], int], digits: int, before: str) -> None:
         super().__init__()
         self._count = count
-        self._ids_of = ids_of
         self._digits = digits
         self._before = before
 
     def __missing__(self, word: str) -> int:
-        if word.isdigit() and word.isascii():
-            return self._weigh_number(word)
+        if word.isdigit() and word.isascii():  # uncached, as few numbers repeat; each group of digits is one token
+            return len(self._before) - -len(word) // self._digits
         odd = word[-1].isspace() if word else bool(self._before)
         number = (_ODD if odd else self._count(self._before + word)) + (lean(word) << _LEANING)
         return self.keep(word, number) if len(word) <= _MAX_WORD else number
-
-    def _weigh_number(self, word: str) -> int:
-        """Return the weight of a number, uncached because few numbers repeat."""
-        ids_of, size = self._ids_of, self._digits
-        count = len(ids_of(self._before)) if self._before else 0
-        if size == 1:
-            return sum(map(len, map(ids_of, word)), count)
-        for start in range(0, len(word), size):
-            count += len(ids_of(word[start : start + size]))
-        return count
 
 
 class _PageIds(BoundedCache[str, Mapping[str, int]]):
@@ -180,7 +167,7 @@ class ProfileTokenizer:
         self._values = {id: value for value, id in enumerate(self._bytes)}
         self._ids_of = SizedCache(self.cut, _measure_entry, _MEMO_BUDGET).__getitem__
         self._texts_of = SizedCache(self._cut_texts, _measure_entry, _MEMO_BUDGET).__getitem__
-        weights = [_Weights(self._count_whole, self._ids_of, profile.digits, before) for before in ("", " ")]
+        weights = [_Weights(self._count_whole, profile.digits, before) for before in ("", " ")]
         self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 
     @cached_property

@@ -284,7 +284,7 @@ def test_huge_text_round_trips(text: str) -> None:
     assert tokenizer.decode(ids) == text
 
 
-WORDS_AND_BLANKS = ["a", "Foo", "x1", "'s", "!", "日", "_", "\u00a0", "\t", "\r\n", "\n", "  ", *" " * 4]
+WORDS_AND_BLANKS = ["a", "Foo", "x1", "7", "2048", "'s", "!", "日", "_", "\u00a0", "\t", "\r\n", "\n", "  ", *" " * 4]
 BLANKS = st.lists(st.sampled_from(WORDS_AND_BLANKS))
 
 
