@@ -107,9 +107,8 @@ def has_only(choice: Choice, kind: SegmentKind = "text") -> bool:
 def is_plain_text(plan: Plan) -> bool:
     """Return whether a plan is one text without log-probabilities that ended with ``stop`` or ``length``."""
     choice, *others = plan.choices
-    if others or choice.logprobs is not None or not has_only(choice):
-        return False
-    return choice.finish_reason == "length" or choice.finish_reason == "stop"
+    ended = choice.finish_reason == "length" or choice.finish_reason == "stop"
+    return ended and not others and choice.logprobs is None and has_only(choice)
 
 
 def token_events(choice: Choice, run: TextRun, before: bytes, after: bytes) -> Iterator[Event]:

@@ -471,9 +471,10 @@ def _hold_any(parts: tuple[tuple[Matcher, ...], ...], attributes: RequestAttribu
     return False
 
 
-Necessary = tuple[Callable[..., object], object, bool]
-"""Comparison of a value with an operand that holds if a matcher does, and whether the value is a text to be casefolded
-first; most take no call of a Python function."""
+Fold = Callable[..., str]
+Necessary = tuple[Callable[..., object], object, Fold | None]
+"""Comparison of a value with an operand that holds if a matcher does, and what folds the case of a text first; most
+take no call of a Python function."""
 
 
 def list_necessary(check: Matcher) -> Sequence[Necessary]:
@@ -483,16 +484,16 @@ def list_necessary(check: Matcher) -> Sequence[Necessary]:
         return ()
     match None if check.name.startswith("body.") else wanted:  # a value in a body may be of any type
         case Comparison(prefix=str(text)):
-            return [(str.startswith, text.casefold(), True)]
+            return [(str.startswith, text.casefold(), str.casefold)]
         case Comparison(suffix=str(text)):
-            return [(str.endswith, text.casefold(), True)]
+            return [(str.endswith, text.casefold(), str.casefold)]
         case Comparison(contains=str(text)):
-            return [(operator.contains, text.casefold(), True)]
+            return [(operator.contains, text.casefold(), str.casefold)]
         case Comparison(regex=str(pattern), ignore_case=ignore_case):
-            return [(operator.contains, text, True) for text in compile_regex(pattern, ignore_case).needed]
+            return [(operator.contains, text, str.casefold) for text in compile_regex(pattern, ignore_case).needed]
         case Bounds(above=float(above)):
-            return [(operator.gt, above, False)]
-    return () if count_steps(wanted) else [(_apply, check.test, False)]
+            return [(operator.gt, above, None)]
+    return () if count_steps(wanted) else [(_apply, check.test, None)]
 
 
 def _apply(value: JSON, test: Test) -> bool:

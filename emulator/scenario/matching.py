@@ -23,6 +23,7 @@ from emulator.scenario.matchers import (
     ABSENT,
     Absent,
     Extract,
+    Fold,
     Matcher,
     RequestAttributes,
     compile_when,
@@ -186,7 +187,7 @@ class _Candidates:
 
     def __init__(self, rules: tuple[_Compiled, ...]) -> None:
         self._always: list[_Compiled] = []
-        facets: dict[tuple[Extract, bool], tuple[dict[JSON, list[_Compiled]], list[_Filed]]] = {}
+        facets: dict[tuple[Extract, Fold | None], tuple[dict[JSON, list[_Compiled]], list[_Filed]]] = {}
         for compiled in rules:
             if not compiled.filed:
                 self._always.append(compiled)
@@ -195,22 +196,22 @@ class _Candidates:
             for check in compiled.filed:
                 names = _list_exact(check)
                 for name in names:
-                    facets.setdefault((check.extract, False), ({}, []))[0].setdefault(name, []).append(compiled)
-                for holds, operand, folds in () if names else list_necessary(check):
-                    facets.setdefault((check.extract, folds), ({}, []))[1].append((holds, operand, compiled))
-        self._facets = [(extract, folds, exact, filed) for (extract, folds), (exact, filed) in facets.items()]
+                    facets.setdefault((check.extract, None), ({}, []))[0].setdefault(name, []).append(compiled)
+                for holds, operand, fold in () if names else list_necessary(check):
+                    facets.setdefault((check.extract, fold), ({}, []))[1].append((holds, operand, compiled))
+        self._facets = [(extract, fold, exact, filed) for (extract, fold), (exact, filed) in facets.items()]
 
     def find(self, attributes: RequestAttributes) -> Sequence[_Compiled]:
         """Return the rules that may match, in order."""
         found: list[_Compiled] = []
-        for extract, folds, exact, filed in self._facets:
+        for extract, fold, exact, filed in self._facets:
             value = extract(attributes)
             if value is ABSENT:
                 continue
             for one in value if isinstance(value, tuple) else (value,):
                 if exact:
                     found += exact.get(one, ())
-                compared = one.casefold() if folds and isinstance(one, str) else one
+                compared = one if fold is None else fold(one)
                 for holds, operand, compiled in filed:
                     if holds(compared, operand):
                         found.append(compiled)

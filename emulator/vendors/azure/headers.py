@@ -5,7 +5,8 @@ All renderers of the vendor call it.
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import cast
 from urllib.parse import urlsplit
 
 from emulator.core.cache import lru
@@ -13,7 +14,7 @@ from emulator.core.hosts import is_loopback
 from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON, as_array, as_integer, as_text, dump_json
 from emulator.core.plan import Plan, Usage
-from emulator.core.quota import Left
+from emulator.core.quota import Left, Quota, Unit
 from emulator.core.rng import format_uuid, prepare_key
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 
@@ -63,7 +64,18 @@ def _count_defaults(plan: Plan, profile: DeploymentProfile) -> _Counts:
 
 def quota_headers(left: Left, usual: _Counts = _NONE) -> Headers:
     """Return the tightest quota of each unit, as Foundry and Azure OpenAI count."""
-    return _count_quotas([(quota.unit, quota.amount, units) for quota, units in left], usual)
+    counts: dict[str, tuple[int, int]] = {}
+    for quota, units in left:
+        name = _QUOTA_NAMES.get(quota.unit)
+        if name is not None and (name not in counts or units <= counts[name][1]):
+            counts[name] = quota.amount, units
+    limits, rest = [], []
+    for name, limit, remaining in _COUNTED:
+        count = counts.get(name) or usual.get(name)
+        if count is not None:
+            limits.append((limit, f"{count[0]}"))
+            rest.append((remaining, f"{count[1]}"))
+    return (*limits, *rest)
 
 
 def throttled_headers(
@@ -86,23 +98,10 @@ def throttled_headers(
     listed = [
         (unit, amount, amount if found else remaining) for unit, amount, remaining in listed if unit not in counted
     ]
-    return _count_quotas([*listed, *found])
-
-
-def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: _Counts = _NONE) -> Headers:
-    """Return the headers of quotas (unit, amount, remaining); of one unit the tightest wins."""
-    counts: dict[str, tuple[int, int]] = {}
-    for unit, amount, remaining in quotas:
-        name = _QUOTA_NAMES.get(unit)
-        if name is not None and (name not in counts or remaining <= counts[name][1]):
-            counts[name] = amount, remaining
-    limits, rest = [], []
-    for name, limit, left in _COUNTED:
-        count = counts.get(name) or usual.get(name)
-        if count is not None:
-            limits.append((limit, f"{count[0]}"))
-            rest.append((left, f"{count[1]}"))
-    return (*limits, *rest)
+    quotas = [
+        (Quota(name=unit, unit=cast("Unit", unit), amount=amount), rest) for unit, amount, rest in (*listed, *found)
+    ]
+    return quota_headers(quotas)
 
 
 def gateway_headers(request: Request, hsts: bool | None) -> Headers:
