@@ -91,13 +91,14 @@ def recall_chat(
     except ValueError:
         return None
     options = None if key is None else service.options.get(key)
-    if options is None or type(body) is not dict:
+    if options is None or key is None or type(body) is not dict:
         return None
     messages = parse_texts(body.get("messages"))
     if not messages:
         return None
     if forbidden:
-        keys = to_json(body, exclude=_MESSAGES).count(b'":') + 1 + 2 * len(messages)
+        _, _, has_user, encoded = key
+        keys = encoded.count(b'":') + has_user + 1 + 2 * len(messages)
         if forbidden in text or not has_each_key_once(text, keys):
             return None
     try:

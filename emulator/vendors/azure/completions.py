@@ -45,7 +45,7 @@ def parse_completions(request: Request, service: AzureService) -> InferenceCall:
     validate_tokens(prompts, "prompt", service, deployment)
     prompt_tokens = service.count_prompt(CompletionRequest(prompts=prompts), deployment)
     default = DEFAULT_TOKENS if deployment.default_max_tokens is None else deployment.default_max_tokens
-    limit = limit_tokens(wire.max_tokens, default, deployment, max(prompt_tokens), settings)
+    limit = limit_tokens(wire.max_tokens, default, deployment, settings, max(prompt_tokens))
     return InferenceCall(
         deployment=deployment,
         request=CompletionRequest(prompts=prompts, sampling=parse_sampling(wire, extras, limit, extras.logprobs)),

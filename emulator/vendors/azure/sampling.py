@@ -89,7 +89,7 @@ def validate_output(requested: int | None, deployment: Deployment, profile: Depl
 
 
 def limit_tokens(
-    requested: int | None, default: int | None, deployment: Deployment, prompt_tokens: int, settings: AzureSettings
+    requested: int | None, default: int | None, deployment: Deployment, settings: AzureSettings, prompt_tokens: int
 ) -> int | None:
     """Return the maximum of completion tokens: the requested one, lowered to what model and context allow.
 

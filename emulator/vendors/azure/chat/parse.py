@@ -59,7 +59,7 @@ def _parse_whole(request: Request, service: AzureService, context: Context) -> I
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
     if profile.openai:
         validate_output(requested, deployment, profile)
-    measure = partial(limit_tokens, requested, profile.default_tokens, deployment, settings=parsed.settings)
+    measure = partial(limit_tokens, requested, profile.default_tokens, deployment, parsed.settings)
     limit = measure(count)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = parse_sampling(wire, extras, limit, logprobs)

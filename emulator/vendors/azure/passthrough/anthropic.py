@@ -49,7 +49,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
         validate_alternatives(body)
     chat_request = _parse_chat_request(parsed)
     counts = service.count_prompt(chat_request, deployment)
-    limit = limit_tokens(as_integer(body["max_tokens"]), None, deployment, counts[0], parsed.settings)
+    limit = limit_tokens(as_integer(body["max_tokens"]), None, deployment, parsed.settings, counts[0])
     return InferenceCall(
         deployment=deployment,
         request=replace(chat_request, sampling=parse_sampling(body, limit)),

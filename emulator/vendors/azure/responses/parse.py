@@ -229,7 +229,7 @@ def _limit(wire: ResponseRequest, parsed: ParsedRequest, prompt_tokens: int) -> 
         text = f"Expected a value <= {most}, but got {wanted} instead."
         text = f"Invalid 'max_output_tokens': integer above maximum value. {text}"
         raise refusals.contradicts(text, "max_output_tokens", "integer_above_max_value")
-    return limit_tokens(wire.max_output_tokens, default, parsed.deployment, prompt_tokens, parsed.settings)
+    return limit_tokens(wire.max_output_tokens, default, parsed.deployment, parsed.settings, prompt_tokens)
 
 
 def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: list[str]) -> Sampling:
