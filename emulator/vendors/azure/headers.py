@@ -6,7 +6,7 @@ Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScr
 """
 
 from collections.abc import Mapping
-from typing import cast
+from typing import get_args
 from urllib.parse import urlsplit
 
 from emulator.core.cache import lru
@@ -27,6 +27,7 @@ _GATEWAY = (_REGION, _NO_SNIFF)
 _GATEWAY_HSTS = (_REGION, ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"), _NO_SNIFF)
 _derive_name, _derive_answer = prepare_key(..., "apim"), prepare_key(..., "request")
 _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
+_UNITS: Mapping[str, Unit] = {unit: unit for unit in get_args(Unit)}
 _COUNTED = [(name, f"x-ratelimit-limit-{name}", f"x-ratelimit-remaining-{name}") for name in ("requests", "tokens")]
 _Counts = Mapping[str, tuple[int, int]]  # amount and remaining by the end of a header's name
 _NONE: _Counts = {}
@@ -98,9 +99,7 @@ def throttled_headers(
     listed = [
         (unit, amount, amount if found else remaining) for unit, amount, remaining in listed if unit not in counted
     ]
-    quotas = [
-        (Quota(name=unit, unit=cast("Unit", unit), amount=amount), rest) for unit, amount, rest in (*listed, *found)
-    ]
+    quotas = [(Quota(name="", unit=_UNITS[unit], amount=amount), units) for unit, amount, units in (*listed, *found)]
     return quota_headers(quotas)
 
 
