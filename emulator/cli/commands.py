@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from emulator import __version__
 from emulator.cli.choices import FORMATS, MODES, SHELLS, VENDOR_NAMES
 from emulator.cli.help import HelpFormatter, format_examples
+from emulator.cli.version import format_version
 from emulator.cli.workflow import break_commands
 from emulator.core.text import escape
 from emulator.settings import (
@@ -85,7 +85,7 @@ def build_parser() -> "_ArgumentParser":
         epilog=_EXAMPLES["emulator"],
         formatter_class=HelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"emulator {__version__}", help="print the version")
+    parser.add_argument("--version", action="version", version=format_version(), help="print the version")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands", prog="emulator")
     for name, (text, add) in _VERBS.items():
         add(

@@ -1,11 +1,13 @@
 """The command line as a user types it."""
 
+import inspect
 from pathlib import Path
 
 import pytest
 
 from emulator import __version__
 from emulator.cli import main
+from emulator.core.text import escape
 
 
 def test_main_without_verb_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -13,10 +15,11 @@ def test_main_without_verb_prints_help(capsys: pytest.CaptureFixture[str]) -> No
     assert "serve" in capsys.readouterr().out
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_names_build(capsys: pytest.CaptureFixture[str]) -> None:
+    build = "pure Python" if inspect.isfunction(escape) else "compiled"
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
-    assert (ended.value.code, capsys.readouterr().out) == (0, f"emulator {__version__}\n")
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"emulator {__version__} ({build})\n")
 
 
 def test_help_shows_flag_variable_and_default(capsys: pytest.CaptureFixture[str]) -> None:

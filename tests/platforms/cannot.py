@@ -1,15 +1,18 @@
-"""Which tests cannot run on an operating system, by name and with the reason; pytest skips them there."""
+"""Which tests pytest skips on an operating system or with a compiled wheel, by name, each with the reason."""
 
 import sys
 from collections.abc import Sequence
 
 import pytest
 
+from emulator.cli.version import is_compiled
+
 _SIGNALS = "processes are ended by signals, which Windows has not"
 _SHELL = "a POSIX shell runs the command"
+_ATTRIBUTES = "compiled functions and classes cannot be changed or examined as Python's can"
 _FILES = "links, pipes with names and permissions are not those of POSIX"
 
-CANNOT = {  # of a system as sys.platform names it: files, folders or tests as pytest names them
+CANNOT = {  # of a system as sys.platform names it, or "compiled": files, folders or tests as pytest names them
     "win32": {
         "tests/tools/bench": _SIGNALS,
         "tests/cli/test_completion.py": _SHELL,
@@ -32,6 +35,7 @@ CANNOT = {  # of a system as sys.platform names it: files, folders or tests as p
     "darwin": {
         "tests/serve/test_supervisor.py": "of processes that share a port, the last gets every connection",
     },
+    "compiled": {},
 }
 
 
@@ -50,3 +54,5 @@ def skip(items: Sequence[pytest.Item], system: str) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     skip(items, sys.platform)
+    if is_compiled():
+        skip(items, "compiled")
