@@ -48,15 +48,15 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: An
     count = template.template_base + template.template_per_message * len(messages)
     language = ""
     is_text = True
+    last = messages[-1] if messages else None
     for message in messages:
+        text = message.text
         if message.media or message.tool_calls or message.tool_call_id:
             is_text = False
             count += _count_beside(message, tokenizer)
-    for message in messages[:-1]:  # every later turn sends them again
-        count += _count_again(message.text, tokenizer)
-    for message in messages[-1:]:
-        text = message.text
-        if is_text and message.role == "user" and len(text) <= _MAX_COUNTED:
+        if message is not last:  # every later turn sends the earlier ones again
+            count += _count_again(text, tokenizer)
+        elif is_text and message.role == "user" and len(text) <= _MAX_COUNTED:
             tokens, leaning = tokenizer.count_and_lean(text)
             count += tokens
             language = judge_language(text, leaning)
