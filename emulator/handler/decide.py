@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from multidict import MultiMapping
 
-from emulator.core.calls import Change, InferenceCall, InnerRequest, Parsed
+from emulator.core.calls import Change, InferenceCall, InnerRequest
 from emulator.core.cost_limits import INLINE_BYTES, is_slow
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
@@ -114,12 +114,15 @@ class ResponseDecider:
         if emulator.budget is not None and context.call is not None and context.spending is None:
             since_start = context.started - emulator.started
             context.spending = await emulator.budget.reserve(request, context.fingerprint, since_start)
-        parsed, match = await self._match_or_fall_back(context)
+        is_ruled = emulator.rules or context.overrides
+        context.match = match = await self._match_or_fall_back(context) if is_ruled else UNMATCHED
+        parsed = context.parsed
         if emulator.seeks_elsewhere and match.outcome.error is None and match.outcome.reply is None:
             elsewhere = await self._seek(context, match)
             if elsewhere is not None:
                 return elsewhere
         if not isinstance(parsed, InferenceCall):
+            assert parsed is not None
             return await self._conclude(parsed, match, request, handler)
         if emulator.unmatched == "refuse" and self._is_missing(match):
             return self._refuse_unmatched(context)
@@ -128,7 +131,8 @@ class ResponseDecider:
         context.plan = plan = await self._plan(parsed, match, context)
         if parsed.store_result is not None:
             await self._store_result(parsed, plan, context)
-        return await _render(parsed, plan, request)
+        given = parsed, plan, request
+        return await run_in_thread(_render, *given) if _renders_long(parsed, plan) else _render(*given)
 
     async def _fill_reply(self, match: Match, context: RequestContext) -> Match:
         """Return the match with what a function replies, or with the placeholders of its reply filled in."""
@@ -141,21 +145,24 @@ class ResponseDecider:
                 return replace(match, outcome=match.outcome.model_copy(update={"reply": reply}))
         return await _fill_reply(match, attributes, request.key, context.started, emulator.bounds.filled)
 
-    async def _match_or_fall_back(self, context: RequestContext) -> tuple[Parsed, Match]:
-        """Return the call and its match; of a call with fallbacks the first that no rule refuses for its capacity."""
-        emulator, parsed = self._emulator, context.parsed
-        assert parsed is not None
-        if emulator.rules or context.overrides:
-            match = await self._match(context)
-        else:
-            context.match = match = UNMATCHED
-        if match.outcome.error is not None and not context.request.has_key:  # refused before the quotas are charged
-            await emulator.assign_key(context.request, context.fingerprint)
-        while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _has_capacity_error(match):
-            parsed = parsed.fallback()
-            context.set_parsed(parsed)
-            match = await self._match(context)
-        return parsed, match
+    async def _match_or_fall_back(self, context: RequestContext) -> Match:
+        """Set and return the match of a call; take its next fallback while a rule refuses it for lack of capacity."""
+        emulator, request = self._emulator, context.request
+        while True:
+            match = UNMATCHED
+            if emulator.rules:
+                match = await emulator.match(read_context_attributes(emulator, self._vendor.name, context))
+            if context.overrides and self._header_faults:
+                match = _apply_overrides(match, request.headers, emulator.bounds.faults)
+                context.hint = _explain_overrides(request.headers)
+            context.match = match
+            if match.outcome.error is None:
+                return match
+            if not request.has_key:  # refused before the quotas are charged
+                await emulator.assign_key(request, context.fingerprint)
+            if context.call is None or context.call.fallback is None or not _has_capacity_error(match):
+                return match
+            context.set_parsed(context.call.fallback())
 
     async def _seek(self, context: RequestContext, match: Match) -> Response | FaultableResponse | None:
         """Return the recorded response; or mark the request to be forwarded, without the faults of its rule."""
@@ -240,7 +247,9 @@ class ResponseDecider:
         if match.outcome.error is None and (emulator.is_bounded or call.quotas):
             admission = emulator.admit_now(call, request) or await emulator.admit(call, match, request, fingerprint)
         try:
-            plan = await emulator.plan(call, match, request.key, context.started, admission, repeated)
+            plan = emulator.decide_now(call, match, request.key, context.started, admission, repeated)
+            if plan is None:
+                plan = await run_in_thread(emulator.decide, call, match, request.key, context.started, admission)
             if admission is not None and admission.shares.has_places:
                 await emulator.set_expected_end(admission, context.started + plan.due)
         except BaseException:
@@ -249,17 +258,6 @@ class ResponseDecider:
             raise
         context.admission = admission
         return plan.abandon() if call.is_stopped else plan
-
-    async def _match(self, context: RequestContext) -> Match:
-        emulator = self._emulator
-        match = UNMATCHED
-        if emulator.rules:
-            match = await emulator.match(read_context_attributes(emulator, self._vendor.name, context))
-        if context.overrides and self._header_faults:
-            match = _apply_overrides(match, context.request.headers, emulator.bounds.faults)
-            context.hint = _explain_overrides(context.request.headers)
-        context.match = match
-        return match
 
     async def _conclude(
         self, parsed: Response | StreamingResponse | Change, match: Match, request: Request, handler: InnerHandler
@@ -416,17 +414,20 @@ async def _fill_reply(match: Match, attributes: RequestAttributes, key: bytes, n
     return replace(match, outcome=match.outcome.model_copy(update={"reply": filled}))
 
 
-async def _render(call: InferenceCall, plan: Plan, request: Request) -> Response | StreamingResponse:
+def _render(call: InferenceCall, plan: Plan, request: Request) -> Response | StreamingResponse:
     """Render a plan in the vendor's format; a stream renders its events while they are written."""
     codec = call.codec
+    return codec.stream(plan, request) if call.stream else codec.render(plan, request)
+
+
+def _renders_long(call: InferenceCall, plan: Plan) -> bool:
+    """Return whether rendering takes long and belongs in the worker thread."""
     if call.stream:
-        return codec.stream(plan, request)
-    if plan.vectors is None and plan.usage.completion_tokens <= _MAX_INLINE_TOKENS and not call.is_cpu_heavy:
-        return codec.render(plan, request)
+        return False
+    if plan.vectors is None and plan.usage.completion_tokens <= _MAX_INLINE_TOKENS:
+        return call.is_cpu_heavy
     vector = 0 if plan.vectors is None or not len(plan.vectors) else len(plan.vectors[0])
-    if call.is_cpu_heavy or is_slow(call.request, call.deployment, vector):
-        return await run_in_thread(codec.render, plan, request)
-    return codec.render(plan, request)
+    return call.is_cpu_heavy or is_slow(call.request, call.deployment, vector)
 
 
 def _explain_overrides(headers: Mapping[str, str]) -> str:

@@ -132,7 +132,8 @@ class RequestParser:
         if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
             await self._load_documents(request)
         cached = None if request.documents else self._cache.find(target.place, request)
-        context.fingerprint = await self._compute_fingerprint(context) if cached is None else cached.fingerprint
+        fingerprint = self._fingerprint_now(context) if cached is None else cached.fingerprint
+        context.fingerprint = fingerprint or await self._compute_fingerprint(context)
         if self._emulator.defers_key and endpoint is not None:
             call = await self._parse_without_key(endpoint, context) if cached is None else cached.call
             if call is not None:
@@ -141,7 +142,8 @@ class RequestParser:
             await self._emulator.assign_key(request, context.fingerprint)
         if endpoint is None:
             raise target.missing or EmulatedError(ErrorKind.NOT_FOUND)
-        return await self._parse(endpoint, context) if cached is None else cached.call
+        parsed = self._parse_now(endpoint, context) if cached is None else cached.call
+        return parsed or await self._parse(endpoint, context)
 
     async def _load_documents(self, request: Request) -> None:
         """Load the vendor's documents of the session.
@@ -168,22 +170,34 @@ class RequestParser:
     async def _parse_without_key(self, endpoint: AnyEndpoint, context: RequestContext) -> InferenceCall | None:
         """Return a call if its parsing does not depend on the key; ``None`` if it may."""
         try:
-            parsed = await self._parse(endpoint, context)
+            parsed = self._parse_now(endpoint, context) or await self._parse(endpoint, context)
         except EmulatedError as error:
             error.clear_traceback()
             return None
         return parsed if isinstance(parsed, InferenceCall) and parsed.repeatable else None
 
-    async def _parse(self, endpoint: AnyEndpoint, context: RequestContext) -> Parsed:
-        request = context.request
-        whole, request.headers = request.headers, context.target.visible
+    def _parse_now(self, endpoint: AnyEndpoint, context: RequestContext) -> Parsed | None:
+        """Parse a request whose body is short; ``None``: it is long, so :meth:`_parse` does it in the worker thread."""
+        request, target = context.request, context.target
+        if len(request.body) > INLINE_BYTES:
+            return None
+        request.headers = target.visible
         try:
-            if len(request.body) <= INLINE_BYTES:
-                parsed = endpoint.parse(request, self._service)
-            else:
-                parsed = await run_in_thread(endpoint.parse, request, self._service)
+            parsed = endpoint.parse(request, self._service)
         finally:
-            request.headers = whole
+            request.headers = target.headers
+        return self._check(parsed)
+
+    async def _parse(self, endpoint: AnyEndpoint, context: RequestContext) -> Parsed:
+        request, target = context.request, context.target
+        request.headers = target.visible
+        try:
+            parsed = await run_in_thread(endpoint.parse, request, self._service)
+        finally:
+            request.headers = target.headers
+        return self._check(parsed)
+
+    def _check(self, parsed: Parsed) -> Parsed:
         if isinstance(parsed, InferenceCall):
             self._emulator.bounds.check(parsed.request, parsed.deployment)
         return parsed
@@ -196,17 +210,22 @@ class RequestParser:
         if not request.documents and isinstance(parsed, InferenceCall):
             self._cache.remember(context.target.place, request, context.fingerprint, parsed)
 
+    def _fingerprint_now(self, context: RequestContext) -> bytes | None:
+        """Return the fingerprint of a request whose body is short; ``None``: it takes the worker thread."""
+        request = context.request
+        if len(request.body) > INLINE_BYTES:
+            return None
+        return compute_fingerprint(self._vendor.name, request, context.target.written_query)
+
     async def _compute_fingerprint(self, context: RequestContext) -> bytes:
         vendor, request, query = self._vendor.name, context.request, context.target.written_query
-        if len(request.body) <= INLINE_BYTES:
-            return compute_fingerprint(vendor, request, query)
         return await run_in_thread(compute_fingerprint, vendor, request, query)
 
     async def assign_key(self, context: RequestContext) -> None:
         """Assign the key of a request that was refused early."""
         request = context.request
         if not context.fingerprint:
-            context.fingerprint = await self._compute_fingerprint(context)
+            context.fingerprint = self._fingerprint_now(context) or await self._compute_fingerprint(context)
         request.unread_collection = ""
         await self._emulator.assign_key(request, context.fingerprint)
 

@@ -10,7 +10,6 @@ from emulator.core.calls import InferenceCall
 from emulator.core.clock import Clock
 from emulator.core.cost_limits import is_cheap, is_slow, is_unbounded
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.executor import run_in_thread
 from emulator.core.http import Headers, Request
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
@@ -170,7 +169,7 @@ class Emulator:
     def _latency_of(self, match: Match) -> Latency:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
 
-    async def plan(
+    def decide_now(
         self,
         call: InferenceCall,
         match: Match,
@@ -178,8 +177,8 @@ class Emulator:
         now: float,
         admission: Ticket | None = None,
         repeated: Hashable = None,
-    ) -> Plan:
-        """Return the plan as :meth:`decide` does, in the worker thread if planning takes long."""
+    ) -> Plan | None:
+        """Do :meth:`decide`, or return ``None`` if planning takes long and belongs in the worker thread."""
         reply, is_short = match.outcome.reply, sum(call.prompt_tokens) <= LONG_PROMPT
         if reply is None and is_short and is_cheap(call.request, self.bounds.messages):
             return self.decide(call, match, key, now, admission, repeated)
@@ -194,7 +193,7 @@ class Emulator:
                     return self.decide(call, match, key, now, admission, repeated)
             except TooLong:
                 pass
-        return await run_in_thread(self.decide, call, match, key, now, admission)
+        return None
 
     def decide(
         self,
