@@ -31,7 +31,7 @@ from emulator.journal.entry import (
 )
 from emulator.journal.payload import Payload
 from emulator.scenario.credentials import NO_TOKENS, ListedCredentials
-from emulator.scenario.matching import Match, RuleResult
+from emulator.scenario.matching import UNMATCHED, Match, RuleResult
 
 
 def redact_payload(request: Request, response: RecordedResponse, most: int, tokens: ListedCredentials) -> Payload:
@@ -199,11 +199,14 @@ class CallRecord:
 
     @property
     def kind(self) -> Hashable:
-        """Return a key that calls with equal labels share in metrics; a call that is not over has its own."""
+        """Return a key that calls of a vendor with equal labels share in metrics; one that is not over has its own."""
         if not self.over:
             return self
-        labels = self.vendor, self.path, self.session, self.deployment, self.served, self.asked_operation
-        return *labels, self.stream, self.failure, self.sent.status, self.rule, self.faults, self.refused.reason
+        request, sent = self.request, self.sent
+        labels = request.path, request.session, self.deployment, self.served, self.asked_operation, self.stream
+        if self.match is UNMATCHED and self.refused is NOT_REFUSED and sent.whole and not self.left:  # most
+            return *labels, sent.status
+        return *labels, sent.status, self.failure, self.rule, self.faults, self.refused.reason
 
     @property
     def reason(self) -> str:

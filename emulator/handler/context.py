@@ -115,7 +115,7 @@ class RequestContext:
     request: Request
     target: RequestTarget
     started: float
-    epoch: tuple[int, int] = (0, 0)
+    epoch: int = 0
     start_seq: int = 0
     overrides: bool = True
     fingerprint: bytes = b""

@@ -19,7 +19,8 @@ from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator
 from emulator.http.response_head import identify_response
 from emulator.journal.entry import JournalEntry, RecordedResponse
-from emulator.scenario.matching import Match, RequestAttributes, RuleResult
+from emulator.scenario.matching import UNMATCHED, Match, RequestAttributes, RuleResult
+from emulator.scenario.outcomes import Outcome
 
 if TYPE_CHECKING:
     from emulator.handler.parse import RequestParser
@@ -85,7 +86,7 @@ def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan, 
 
     ``most``: bytes kept of a body; a request that is cut cannot be parsed again.
     """
-    admission, match = context.admission, context.match
+    admission, match, request = context.admission, context.match, context.request
     return (
         call.repeatable
         and call.store_result is None
@@ -94,15 +95,17 @@ def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan, 
         and not isinstance(context.response, FaultableResponse)
         and not context.is_stopped
         and not context.overrides
-        and not context.request.documents
-        and len(context.request.body) <= most
+        and not request.documents
+        and len(request.body) <= most
         and len(plan.choices) > 0
         and plan.usage.completion_tokens <= MAX_TOKENS_AGAIN
         and (admission is None or admission.slot is None)
-        and match is not None
-        and not match.outcome.faults
-        and (match.outcome.reply is None or not match.outcome.reply.template)
+        and (match is UNMATCHED or (match is not None and _is_repeatable(match.outcome)))
     )
+
+
+def _is_repeatable(outcome: Outcome) -> bool:
+    return not outcome.faults and (outcome.reply is None or not outcome.reply.template)
 
 
 def build_own_headers(key: bytes, rule: str | None) -> Headers:

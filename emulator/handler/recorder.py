@@ -41,7 +41,9 @@ class CallRecorder:
         self._scale = emulator.clock.scale if isinstance(emulator.clock, RealClock) else 0.0
         self._metrics = metrics
         self.explainer = explainer
-        self._settings = emulator.journal
+        self._max_body, self._max_entries = emulator.journal.bodies, emulator.journal.entries
+        self._has_rules = bool(emulator.rules)
+        self._repeats = not emulator.retires  # deployments that answer now still do when a record is read
         self._is_local = isinstance(emulator.state, LocalState)
 
     def settle(self, context: RequestContext, admission: Ticket) -> Awaitable[None]:
@@ -74,20 +76,20 @@ class CallRecorder:
         if context.record is not None:
             return
         context.record = record = self._build_record(context)
-        request, journal = context.request, self.journal
+        request, sent, journal = context.request, context.sent, self.journal
         if context.epoch == journal.epoch(request.session):
             if record.asked and self._must_explain_now(request):
                 record.rule_results = explain_rules(self._emulator, self._vendor, context)
             record.cut()
             if context.fingerprint:
-                journal.add_attempt(record, self._settings.entries)
+                journal.add_attempt(record, self._max_entries)
             else:
-                journal.add(record, self._settings.entries)
+                journal.add(record, self._max_entries)
         else:
             record.drop_payload()
         self._metrics.add(record)
-        if self._scale and context.plan is not None and context.sent.whole and not context.faults:
-            if not record.planned_end and len(record.lateness) < 2:
+        if self._scale and context.plan is not None and sent.whole and not context.faults:
+            if not record.planned_end and len(sent.lateness) < 2:
                 self._timing.add_at_once((record.ttft or 0.0) / self._scale)
             else:
                 self._timing.add(record, self._scale)
@@ -130,17 +132,22 @@ class CallRecorder:
         return record
 
     def _build_record(self, context: RequestContext) -> CallRecord:
-        request, sent, call = context.request, context.sent, context.call
+        request, sent, call, plan, match = context.request, context.sent, context.call, context.plan, context.match
         usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
-        clock = self._emulator.clock
+        clock, most = self._emulator.clock, self._max_body
         ended = clock.now()
         sent.over = ended if clock.is_wall else read_wall()
-        refused = NOT_REFUSED
+        refused, response = NOT_REFUSED, None
         if context.error or context.hint or context.limits:
-            details = {} if context.refusal is None else context.refusal.details
-            reason, hint = str(details.get("reason", "")), self._emulator.tokens.redact(context.hint)
-            refused = RefusedCall(context.error, hint, context.limits, reason)
-        name, served = context.asked if call is None else (call.deployment.name, call.served)
+            refused = self._describe_refusal(context)
+        if call is None:
+            (name, served), task, is_stream = context.asked, None, False
+            operation = name_operation(request, None) if context.error else None
+        else:
+            deployment, served, is_stream = call.deployment, call.served, call.stream
+            name, task, operation = deployment.name, deployment.task, name_operation(request, call)
+        if not self._repeats or call is None or plan is None or not can_respond_again(context, call, plan, most):
+            response = _record_response(context, choice)
         return CallRecord(  # positional: this many keyword arguments cost more than the rest of the function
             self.explainer,
             self._vendor,
@@ -155,20 +162,25 @@ class CallRecorder:
             len(request.body),
             name,
             served,
-            None if call is None else call.deployment.task,
-            None if call is None and not context.error else name_operation(request, call),
-            call is not None and call.stream,
-            context.match,
-            context.match is not None and bool(self._emulator.rules),
+            task,
+            operation,
+            is_stream,
+            match,
+            match is not None and self._has_rules,
             refused,
             usage,
             planned_ttft,
             planned_end,
             None if choice is None else choice.finish_reason,
-            _record_response(context, choice, self._settings.bodies, again=not self._emulator.retires),
-            () if context.plan is None else context.plan.quota,
-            self._settings.bodies,
+            response,
+            () if plan is None else plan.quota,
+            most,
         )
+
+    def _describe_refusal(self, context: RequestContext) -> RefusedCall:
+        details = {} if context.refusal is None else context.refusal.details
+        reason, hint = str(details.get("reason", "")), self._emulator.tokens.redact(context.hint)
+        return RefusedCall(context.error, hint, context.limits, reason)
 
 
 _Figures = tuple[Usage | None, Choice | None, int, float | None, float | None]
@@ -186,16 +198,9 @@ def _read_plan(context: RequestContext) -> _Figures:
     return usage, choice, tokens, context.planned_ttft, _find_planned_end(plan)
 
 
-def _record_response(
-    context: RequestContext, choice: Choice | None, most: int, *, again: bool
-) -> RecordedResponse | None:
-    """Return the response of a call as its record holds it, or ``None`` if it can be made again.
-
-    ``again``: the deployments that answer now still do when the record is read.
-    """
-    response, call, plan = context.response, context.call, context.plan
-    if again and call is not None and plan is not None and can_respond_again(context, call, plan, most):
-        return None
+def _record_response(context: RequestContext, choice: Choice | None) -> RecordedResponse:
+    """Return the response of a call that cannot be made again, as its record holds it."""
+    response = context.response
     if response is None:
         return RecordedResponse(context.extra, None, choice)
     headers = (*response.headers, *context.extra)

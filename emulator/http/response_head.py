@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from email.utils import formatdate
 from functools import lru_cache
+from operator import itemgetter
 from time import time
 
 from emulator.core.http import Headers
@@ -37,12 +38,24 @@ def is_inert(content_type: str) -> bool:
 
 
 _PAIR = ": ".join
+_NAME = itemgetter(0)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LAST_CHUNK = b"0\r\n\r\n"
 WITHOUT_BODY = (204, 304)  # statuses of responses that end with their head
 _EMPTY = "Content-Length: 0\r\n"
-# The control plane has the same origin: an HTML page in a vendor's response must not run scripts there.
+# The control plane has the same origin: an HTML page in a vendor's response must not run scripts there. Of several
+# types a browser may pick any.
 _SANDBOX = "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
+
+
+@lru_cache(maxsize=256)
+def _read_names(names: tuple[str, ...]) -> tuple[int | None, frozenset[str]]:
+    """Return the position of the only ``Content-Type`` among header names, and the names in lower case.
+
+    The position is ``None`` without a type, and with several.
+    """
+    lower = [name.lower() for name in names]
+    return lower.index("content-type") if lower.count("content-type") == 1 else None, frozenset(lower)
 
 
 @lru_cache(maxsize=4)
@@ -64,23 +77,26 @@ def encode_head(
 ) -> bytes:
     """Return the bytes before the body, in the vendor's format.
 
-    ``modern``: the client speaks HTTP/1.1. ``dated``: a date is among ``headers``. ``announces_close``: a connection
-    that does not stay open says so.
+    ``modern``: the client speaks HTTP/1.1. ``dated``: a date among ``headers`` takes the place of the vendor's.
+    ``announces_close``: a connection that does not stay open says so.
 
     Raises:
         ValueError: a header has a line break or NUL.
     """
     if not modern:  # for HTTP/1.0 only the end of the connection may end the body
         headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
-    lines = _join_lines([*map(_PAIR, headers), ""])
-    own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date and not dated else framing
-    if keep_alive != modern and (keep_alive or announces_close) and "\nconnection:" not in f"\n{lines}".lower():
+    type_at, names = _read_names(tuple(map(_NAME, headers)))
+    own = framing
+    if vendor.date and not (dated and "date" in names):
+        own += f"Date: {_date(int(now))}\r\n"
+    if keep_alive != modern and (keep_alive or announces_close) and "connection" not in names:
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
-    if _can_run_scripts(status, headers, framing):
+    if (type_at is None or not is_inert(headers[type_at][1])) and status not in WITHOUT_BODY and framing != _EMPTY:
         own += _SANDBOX
     if vendor.lower_case:
         own = own.lower()
     phrase = vendor.phrases.get(status) or reason_phrase(status)
+    lines = _join_lines([*map(_PAIR, headers), ""])
     return f"HTTP/1.1 {status} {phrase}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
@@ -113,14 +129,6 @@ def _join_lines(lines: list[str]) -> str:
 
 def _encode_control(found: re.Match[str]) -> str:
     return f"%{ord(found[0]):02X}"
-
-
-def _can_run_scripts(status: int, headers: Headers, framing: str) -> bool:
-    """Return whether a browser may run scripts in the response; with several types it may pick any."""
-    if status in WITHOUT_BODY or framing == _EMPTY:
-        return False
-    types = [value for name, value in headers if name.lower() == "content-type"]
-    return len(types) != 1 or not is_inert(types[0])
 
 
 def identify_response(key: bytes) -> tuple[str, str]:

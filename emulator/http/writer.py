@@ -333,17 +333,15 @@ class ResponseWriter:
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool, now: float) -> bytes:
         context = self._context
-        headers = (*headers, *context.extra)
-        dated = context.refusal is not None and any([name.lower() == "date" for name, _ in headers])  # by its rule
         return encode_head(
             self._vendor,
             status,
-            headers,
+            (*headers, *context.extra),
             framing,
             now,
             keep_alive=keep_alive,
             modern=self._request.head.is_modern,
-            dated=dated,
+            dated=context.refusal is not None,  # by its rule
             announces_close=self.announces_close,
         )
 

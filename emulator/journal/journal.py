@@ -60,7 +60,7 @@ class Journal:
         self._emptied = 0
         self._start_seqs: Iterator[int] = count(1)
         self._latest = 0
-        self._epoch = 0
+        self._epoch = 0  # since all sessions were cleared
         self._epochs: OrderedDict[str, int] = OrderedDict()
         self._clears = count(1)
         self._attempts: dict[str, OrderedDict[bytes, Attempts]] = {}
@@ -96,9 +96,9 @@ class Journal:
         """Return the ``start_seq`` of a request that begins."""
         return next(self._start_seqs)
 
-    def epoch(self, session: str) -> tuple[int, int]:
-        """Return a value that changes when the session is cleared; records of an older epoch are discarded."""
-        return self._epoch, self._epochs.get(session, 0)
+    def epoch(self, session: str) -> int:
+        """Return a number that changes when the session is cleared; records of an older epoch are discarded."""
+        return self._epochs.get(session, self._epoch)
 
     def follow(self, session: str, fingerprint: bytes, name: str) -> tuple[Attempts, str | None]:
         """Count one more of the equal requests; return their counter and the id of the previous one.
@@ -288,7 +288,7 @@ class Journal:
         """Delete the records of one session, or all, and begin a new epoch."""
         self.flush()
         if session is None:
-            self._epoch += 1
+            self._epoch = next(self._clears)
             self._epochs.clear()
         else:
             self._epochs.pop(session, None)

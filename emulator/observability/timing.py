@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -29,19 +30,20 @@ class Quantiles:
     total: float = 0.0
     _buckets: array[int] = field(default_factory=lambda: array("Q"))
 
-    def add(self, late: Sequence[float]) -> None:
-        """Count values."""
+    def add(self, late: Sequence[float], *others: Quantiles) -> None:
+        """Count values here and in other histograms."""
         if not late:
             return
-        self.count += len(late)
-        self.total += sum(late)
-        self.worst = max(self.worst, *late)
         finest, per_step = _FINEST, 1.0 / log(_STEP)
-        buckets = self._buckets
-        places = [int(log(seconds / finest) * per_step) + 1 if seconds > finest else 0 for seconds in late]
-        buckets.extend([0] * (max(places) + 1 - len(buckets)))
-        for place in places:
-            buckets[place] += 1
+        places = Counter([int(log(seconds / finest) * per_step) + 1 if seconds > finest else 0 for seconds in late])
+        for histogram in (self, *others):
+            histogram.count += len(late)
+            histogram.total += sum(late)
+            histogram.worst = max(histogram.worst, *late)
+            buckets = histogram._buckets
+            buckets.extend([0] * (max(places) + 1 - len(buckets)))
+            for place, count in places.items():
+                buckets[place] += count
 
     def merge(self, other: Quantiles) -> Quantiles:
         return Quantiles(
@@ -109,6 +111,7 @@ class TimingAccuracy:
         self._ttft: list[float] = []
         self._itl: list[float] = []
         self._end: list[float] = []
+        self._at_once: list[float] = []  # of first tokens that are the ends, too
         self._before = Errors()
         self._latest = Errors()
         self._bound: float | None = None
@@ -134,9 +137,8 @@ class TimingAccuracy:
 
     def add_at_once(self, late: float) -> None:
         """Count a whole response without delay, sent ``late`` real seconds after its request."""
-        self._ttft.append(late)
-        self._end.append(late)
-        if len(self._end) >= _MAX_PENDING:
+        self._at_once.append(late)
+        if len(self._at_once) >= _MAX_PENDING:
             self._flush()
 
     def reset(self) -> None:
@@ -174,6 +176,8 @@ class TimingAccuracy:
         for errors, waiting in ((latest.ttft, self._ttft), (latest.itl, self._itl), (latest.end, self._end)):
             errors.add(waiting)
             waiting.clear()
+        latest.ttft.add(self._at_once, latest.end)
+        self._at_once.clear()
         if not self._is_reported and self._bound is not None and latest.p99 > self._bound:
             self._is_reported = True
             logger.warning("the run is invalid as a measurement: %s", self.invalid)

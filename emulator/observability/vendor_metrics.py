@@ -149,8 +149,7 @@ class VendorMetrics:
         self._names: dict[str, int] = {}
         self._numbers = count()
         self._last: dict[tuple[str, str], float] = {}
-        self._working: dict[str, int] = {}
-        self._generating: dict[str, int] = {}
+        self._running: dict[str, list[int]] = {}  # of each deployment the responses that are made, and their choices
         self._prompts = 0
         self._outcomes: Counter[RequestOutcome] = Counter()
         self._joined = 0
@@ -289,19 +288,20 @@ class VendorMetrics:
         choices = prompts = 1
         if type(request) is not ChatRequest or request.sampling.n != 1:  # few are not
             choices, prompts = call.choices, call.choices // call.variants
-        self._working[name] = working = self._working.get(name, 0) + step
-        self._generating[name] = self._generating.get(name, 0) + step * choices
+        running = self._running.get(name) or self._running.setdefault(name, [0, 0])
+        running[0] += step
+        running[1] += step * choices
         if step > 0:
             self._prompts += prompts
-            self._joined += working > 1
+            self._joined += running[0] > 1
             if not isinstance(request, EmbeddingRequest):
                 self._limits.append(min(request.sampling.max_tokens or 0, _MAX_INT64))
 
     def working(self, deployment: str) -> int:
-        return self._working.get(deployment, 0)
+        return self._running.get(deployment, (0, 0))[0]
 
     def generating(self, deployment: str) -> int:
-        return self._generating.get(deployment, 0)
+        return self._running.get(deployment, (0, 0))[1]
 
     def in_flight(self) -> int:
         return self.running
