@@ -272,6 +272,9 @@ class _RemoteRecord:
     def without_payload(self) -> JournalEntry:
         return self.load()
 
+    def discard(self) -> None:
+        self.drop_payload()
+
     def drop_payload(self) -> None:
         self.load().drop_payload()
         self.size, self.known = 0, None

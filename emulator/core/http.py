@@ -43,6 +43,7 @@ class _Unparsed:
 
 
 _UNPARSED = _Unparsed()
+_UNREAD = _Unparsed, ValueError
 
 
 @dataclass(slots=True, eq=False)
@@ -97,10 +98,11 @@ class Request:
             ValueError: the body is not JSON.
         """
         value = self._json
-        if isinstance(value, _Unparsed):
-            value = self._json = self._parse()
-        if isinstance(value, ValueError):
-            raise copy(value)  # the traceback of a raised error refers to the request: storing it makes a cycle
+        if isinstance(value, _UNREAD):
+            if isinstance(value, _Unparsed):
+                value = self._json = self._parse()
+            if isinstance(value, ValueError):
+                raise copy(value)  # the traceback of a raised error refers to the request: storing it makes a cycle
         return value
 
     def json_members(self) -> Object:

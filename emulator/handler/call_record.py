@@ -287,6 +287,12 @@ class CallRecord:
             size += response.choice.count * BYTES_PER_TOKEN
         return size
 
+    def discard(self) -> None:
+        """Drop the payload if an entry was built of it; otherwise it ends with the record."""
+        self.size = 0
+        if self.entry is not None:
+            self.drop_payload()
+
     def drop_payload(self) -> None:
         """Drop bodies, headers and the match; keep the figures."""
         self.size = self.max_body_bytes = 0

@@ -111,7 +111,7 @@ class VendorApp:
         left = False
         try:
             context.response = response = await self._respond(http, context)
-            self._metrics.work(context.call, 1)
+            self._metrics.begin(context.call)
             if context.is_forwarded and self._forwarding is not None:
                 return await self._forwarding.forward(
                     http, self.vendor.name, context, on_complete, records=self.emulator.unmatched == "record"
@@ -161,7 +161,7 @@ class VendorApp:
         self._metrics.running -= 1
         self.open.discard(context)
         if context.response is not None:
-            self._metrics.work(context.call, -1)
+            self._metrics.end(context.call)
         record = self._recorder.close(context, left=left)
         if self._spans is not None and context.span is not None:
             self._journal.flush()  # the record has its number among equal requests then
@@ -311,7 +311,7 @@ class VendorApp:
         self.open.add(context)
         try:
             context.response = response = await self._respond(None, context)
-            self._metrics.work(context.call, 1)
+            self._metrics.begin(context.call)
             status, body = _read_whole(response)
             context.sent.complete(status, len(body), context.started + (context.planned_ttft or 0.0))
         finally:

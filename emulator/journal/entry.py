@@ -75,6 +75,9 @@ class JournalItem(Protocol):
     def drop_payload(self) -> None:
         """Drop request, response and match evidence; keep the figures."""
 
+    def discard(self) -> None:
+        """Do :meth:`drop_payload` where someone has the entry: the journal no longer refers to the item."""
+
 
 @dataclass(slots=True, eq=False)
 class RecordedResponse:
@@ -271,6 +274,9 @@ class JournalEntry:
 
     def without_payload(self) -> JournalEntry:
         return self
+
+    def discard(self) -> None:
+        self.drop_payload()
 
     def drop_payload(self) -> None:
         self.path = self.path[:MAX_PATH]

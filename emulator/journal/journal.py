@@ -211,6 +211,11 @@ class Journal:
 
     def _drop_payload(self, call: JournalItem) -> None:
         """Drop the payload of a record and release its bytes."""
+        self._release(call)
+        call.drop_payload()
+
+    def _release(self, call: JournalItem) -> None:
+        """Release the bytes that the payload of a record is charged with."""
         if call.size:
             self._free += call.size
             explainer = call.explainer
@@ -218,7 +223,6 @@ class Journal:
                 explainer.held -= 1
                 if not explainer.held:
                     self._free += SCENARIO_BYTES
-        call.drop_payload()
 
     def _evict_records(self, calls: deque[JournalItem], most: int) -> None:
         """Evict the oldest records beyond the limit of the session and of all sessions."""
@@ -226,9 +230,14 @@ class Journal:
         while len(calls) > most and order[0] is calls[0]:  # the usual case: one session
             oldest = calls.popleft()
             order.popleft()
-            if payloads and payloads[0] is oldest:
+            if payloads and payloads[0] is oldest:  # nothing here refers to it any more
                 payloads.popleft()
-            self._evict(oldest)
+                self._count -= 1
+                self._forgotten += 1
+                self._release(oldest)
+                oldest.discard()
+            else:
+                self._evict(oldest)
         if len(calls) <= most and self._count <= _MAX_ENTRIES:
             return
         while len(calls) > most:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count, repeat
 from math import nan
 from typing import Protocol
@@ -131,6 +132,14 @@ class AnsweredCall(FinishedCall, Protocol):
     def events(self) -> int: ...
 
 
+@dataclass(slots=True, eq=False)
+class _Load:
+    """Responses of one deployment that have begun and not ended, and their choices."""
+
+    responses: int = 0
+    choices: int = 0
+
+
 class VendorMetrics:
     """Implementation of :class:`emulator.core.vendor.Metrics`.
 
@@ -149,7 +158,7 @@ class VendorMetrics:
         self._names: dict[str, int] = {}
         self._numbers = count()
         self._last: dict[tuple[str, str], float] = {}
-        self._running: dict[str, list[int]] = {}  # of each deployment the responses that are made, and their choices
+        self._loads: defaultdict[str, _Load] = defaultdict(_Load)  # by deployment
         self._prompts = 0
         self._outcomes: Counter[RequestOutcome] = Counter()
         self._joined = 0
@@ -280,28 +289,34 @@ class VendorMetrics:
         self.catch_up()
         return self._last.get((deployment, session))
 
-    def work(self, call: InferenceCall | None, step: int) -> None:
-        """Count a response that begins (``step`` 1) or ends (-1)."""
+    def begin(self, call: InferenceCall | None) -> None:
+        """Count a response that begins."""
         if call is None:
             return
-        name, request = call.deployment.name, call.request
+        load, request = self._loads[call.deployment.name], call.request
         choices = prompts = 1
         if type(request) is not ChatRequest or request.sampling.n != 1:  # few are not
             choices, prompts = call.choices, call.choices // call.variants
-        running = self._running.get(name) or self._running.setdefault(name, [0, 0])
-        running[0] += step
-        running[1] += step * choices
-        if step > 0:
-            self._prompts += prompts
-            self._joined += running[0] > 1
-            if not isinstance(request, EmbeddingRequest):
-                self._limits.append(min(request.sampling.max_tokens or 0, _MAX_INT64))
+        load.responses += 1
+        load.choices += choices
+        self._prompts += prompts
+        self._joined += load.responses > 1
+        if not isinstance(request, EmbeddingRequest):
+            self._limits.append(min(request.sampling.max_tokens or 0, _MAX_INT64))
+
+    def end(self, call: InferenceCall | None) -> None:
+        """Count the end of a response that has begun."""
+        if call is None:
+            return
+        load, request = self._loads[call.deployment.name], call.request
+        load.responses -= 1
+        load.choices -= 1 if type(request) is ChatRequest and request.sampling.n == 1 else call.choices
 
     def working(self, deployment: str) -> int:
-        return self._running.get(deployment, (0, 0))[0]
+        return self._loads[deployment].responses if deployment in self._loads else 0
 
     def generating(self, deployment: str) -> int:
-        return self._running.get(deployment, (0, 0))[1]
+        return self._loads[deployment].choices if deployment in self._loads else 0
 
     def in_flight(self) -> int:
         return self.running

@@ -59,6 +59,9 @@ class Call:
     def without_payload(self) -> JournalEntry:
         return make_entry(self.id)
 
+    def discard(self) -> None:
+        self.drop_payload()
+
     def drop_payload(self) -> None:
         self.size = 0
         self.explainer = None
