@@ -213,7 +213,7 @@ def encode_record(record: JournalItem, head: Object, seed: int) -> bytes:
     """Encode a record as a header line and its entry."""
     entry = record.load()
     fingerprint = entry.attempts.fingerprint if isinstance(entry.attempts, PendingAttempts) else b""
-    attempt = record.attempt if isinstance(record, CallRecord) else -1
+    attempt = record.request.attempt if isinstance(record, CallRecord) else -1
     line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": fingerprint.hex()}
     line["number"] = attempt + 1
     line["retry_of"] = derive_key(seed, "answer", fingerprint, attempt - 1).hex() if attempt > 0 else None

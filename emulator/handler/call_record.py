@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from multidict import CIMultiDict
 
 from emulator.core.http import NOTHING, Request
-from emulator.core.plan import Usage
 from emulator.core.quota import Left
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.credentials import MaskedCredential
@@ -106,7 +105,7 @@ class CallRecord:
         explainer, match: the scenario that answered, and its match; dropped with the payload.
         asked_operation: operation as metrics count it; see :func:`~emulator.handler.operations.name_operation`.
         asked: rules were evaluated.
-        usage, finish_reason: usage of the plan and finish reason of its first choice, if there is a plan.
+        finish_reason: that of the plan's first choice, if there is a plan.
         response: ``None`` if it is made again when it is read: it would be most of the record's memory.
         quota: units left of each quota, by which the response was made.
         max_body_bytes: bytes kept of each body; 0: no bodies and headers are kept.
@@ -122,9 +121,7 @@ class CallRecord:
     ended: float
     start_seq: int
     fingerprint: bytes
-    attempt: int
     sent: SendProgress
-    sent_tokens: int
     bytes_in: int
     deployment: str | None
     served: str
@@ -134,13 +131,15 @@ class CallRecord:
     match: Match | None
     asked: bool
     refused: RefusedCall
-    usage: Usage | None
-    planned_ttft: float | None
-    planned_end: float | None
-    finish_reason: str | None
     response: RecordedResponse | None
     quota: Left
     max_body_bytes: int
+    prompt_tokens: int
+    completion_tokens: int
+    sent_tokens: int
+    planned_ttft: float | None
+    planned_end: float | None
+    finish_reason: str | None
     number: int = 1
     attempts: Attempts = NO_ATTEMPTS
     retry_of: str | None = None
@@ -244,14 +243,6 @@ class CallRecord:
     def events(self) -> int:
         return self.sent.events
 
-    @property
-    def prompt_tokens(self) -> int:
-        return 0 if self.usage is None else self.usage.prompt_tokens
-
-    @property
-    def completion_tokens(self) -> int:
-        return 0 if self.usage is None else self.usage.completion_tokens
-
     def join(self, attempts: Attempts, earlier: str | None) -> None:
         """Link this record to the earlier identical requests; ``earlier``: id of the latest."""
         self.attempts, self.number, self.retry_of = attempts, attempts.count, earlier
@@ -327,12 +318,12 @@ class CallRecord:
         if self.entry is not None:
             return self.entry
         entry = self._build_entry()
-        entry.body = self.request.body
-        sent = self.sent
+        request, sent = self.request, self.sent
+        entry.body = request.body
         entry.real_start, entry.real_end, entry.connection = sent.began or self.started, sent.over, sent.connection
         if self.asked or self.max_body_bytes:
             match = self.match if self.asked else None
-            entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, self.attempt, self.rule_results)
+            entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, request.attempt, self.rule_results)
         return entry
 
     def _build_entry(self) -> JournalEntry:

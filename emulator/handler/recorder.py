@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from emulator.core.clock import RealClock, read_real, read_wall
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request, Response
-from emulator.core.plan import Choice, Plan, Usage
+from emulator.core.plan import Plan
 from emulator.core.storage import LocalState
 from emulator.handler.budget import BudgetReservation
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
@@ -133,13 +133,9 @@ class CallRecorder:
 
     def _build_record(self, context: RequestContext) -> CallRecord:
         request, sent, call, plan, match = context.request, context.sent, context.call, context.plan, context.match
-        usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
-        clock, most = self._emulator.clock, self._max_body
+        clock, most, response = self._emulator.clock, self._max_body, None
         ended = clock.now()
         sent.over = ended if clock.is_wall else read_wall()
-        refused, response = NOT_REFUSED, None
-        if context.error or context.hint or context.limits:
-            refused = self._describe_refusal(context)
         if call is None:
             (name, served), task, is_stream = context.asked, None, False
             operation = name_operation(request, None) if context.error else None
@@ -147,7 +143,7 @@ class CallRecorder:
             deployment, served, is_stream = call.deployment, call.served, call.stream
             name, task, operation = deployment.name, deployment.task, name_operation(request, call)
         if not self._repeats or call is None or plan is None or not can_respond_again(context, call, plan, most):
-            response = _record_response(context, choice)
+            response = _record_response(context)
         return CallRecord(  # positional: this many keyword arguments cost more than the rest of the function
             self.explainer,
             self._vendor,
@@ -156,9 +152,7 @@ class CallRecorder:
             ended,
             context.start_seq,
             context.fingerprint,
-            request.attempt,
             sent,
-            sent_tokens,
             len(request.body),
             name,
             served,
@@ -167,14 +161,11 @@ class CallRecorder:
             is_stream,
             match,
             match is not None and self._has_rules,
-            refused,
-            usage,
-            planned_ttft,
-            planned_end,
-            None if choice is None else choice.finish_reason,
+            self._describe_refusal(context) if context.error or context.hint or context.limits else NOT_REFUSED,
             response,
             () if plan is None else plan.quota,
             most,
+            *_read_plan(context),
         )
 
     def _describe_refusal(self, context: RequestContext) -> RefusedCall:
@@ -183,24 +174,27 @@ class CallRecorder:
         return RefusedCall(context.error, hint, context.limits, reason)
 
 
-_Figures = tuple[Usage | None, Choice | None, int, float | None, float | None]
+_Figures = tuple[int, int, int, float | None, float | None, str | None]
+_NO_FIGURES: _Figures = (0, 0, 0, None, None, None)
 
 
 def _read_plan(context: RequestContext) -> _Figures:
-    """Return usage, first choice, tokens sent, and the planned seconds to the first and the last token."""
+    """Return tokens of prompt and completion, tokens sent, planned TTFT and end, and the first finish reason."""
     plan, sent = context.plan, context.sent
     if plan is None:
-        return None, None, 0, None, None
-    usage, choice = plan.usage, plan.choices[0] if plan.choices else None
-    tokens = usage.completion_tokens if sent.whole and sent.tokens is None else context.sent_tokens
+        return _NO_FIGURES
+    prompt, completion = plan.usage.prompt_tokens, plan.usage.completion_tokens
+    reason = plan.choices[0].finish_reason if plan.choices else None
+    tokens = completion if sent.whole and sent.tokens is None else context.sent_tokens
     if not plan.due:
-        return usage, choice, tokens, 0.0, 0.0
-    return usage, choice, tokens, context.planned_ttft, _find_planned_end(plan)
+        return prompt, completion, tokens, 0.0, 0.0, reason
+    return prompt, completion, tokens, context.planned_ttft, _find_planned_end(plan), reason
 
 
-def _record_response(context: RequestContext, choice: Choice | None) -> RecordedResponse:
+def _record_response(context: RequestContext) -> RecordedResponse:
     """Return the response of a call that cannot be made again, as its record holds it."""
-    response = context.response
+    response, plan = context.response, context.plan
+    choice = plan.choices[0] if plan is not None and plan.choices else None
     if response is None:
         return RecordedResponse(context.extra, None, choice)
     headers = (*response.headers, *context.extra)

@@ -54,6 +54,7 @@ class Journal:
         self._payloads: deque[JournalItem] = deque()
         self._payload_limit = self._free = most_kept  # bytes
         self._pending: list[PendingItem] = []  # a batch of one session
+        self._pending_session = ""
         self._pending_most = MAX_SESSION_ENTRIES
         self._count = 0
         self._forgotten = 0
@@ -142,24 +143,21 @@ class Journal:
 
         A batch costs a third of the single calls.
         """
-        pending = self._pending
+        session = call.session
         if self.listeners or self.watchers:
-            call.join(*self.follow(call.session, call.fingerprint, call.id))
+            call.join(*self.follow(session, call.fingerprint, call.id))
             self.add(call, most)
             return
-        is_full = len(pending) >= _MAX_PENDING
-        if pending and (is_full or pending[0].session != call.session or self._pending_most != most):
+        if session != self._pending_session or most != self._pending_most or len(self._pending) >= _MAX_PENDING:
             self.flush()
-            pending = self._pending
-        self._pending_most = most
-        pending.append(call)
+            self._pending_session, self._pending_most = session, most
+        self._pending.append(call)
 
     def flush(self) -> None:
         """Append the records of the batch."""
         pending = self._pending
         if pending:
-            self._pending = []
-            session = pending[0].session
+            self._pending, session = [], self._pending_session
             for call in pending:
                 call.join(*self._follow(session, call.fingerprint, call.id))
             self._insert(session, pending, self._pending_most)

@@ -203,7 +203,8 @@ class VendorMetrics:
         self._prompt_tokens += sum(prompt)
         self._completion_tokens += sum(completion)
         places = self._place(deployment), self._place(served)
-        times = [call.duration for call in calls], [nan if call.ttft is None else call.ttft for call in calls]
+        ttfts = [nan if ttft is None else ttft for ttft in [call.ttft for call in calls]]
+        times = [call.duration for call in calls], ttfts
         events = [call.events for call in calls]
         for row in zip(*map(repeat, places), *times, prompt, completion, events, strict=False):
             self._figures.extend(row)
