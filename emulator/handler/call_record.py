@@ -279,10 +279,12 @@ class CallRecord:
         return size
 
     def discard(self) -> None:
-        """Drop the payload if an entry was built of it; otherwise it ends with the record."""
-        self.size = 0
-        if self.entry is not None:
+        """Drop the payload; of a record that nobody reads headers and match end with it, at the end of a batch."""
+        if self.entry is not None or self.response is not None:
             self.drop_payload()
+            return
+        self.size = self.max_body_bytes = 0
+        self.asked, self.explainer, self.request.body = False, None, b""
 
     def drop_payload(self) -> None:
         """Drop bodies, headers and the match; keep the figures."""

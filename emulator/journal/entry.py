@@ -76,7 +76,7 @@ class JournalItem(Protocol):
         """Drop request, response and match evidence; keep the figures."""
 
     def discard(self) -> None:
-        """Do :meth:`drop_payload` where someone has the entry: the journal no longer refers to the item."""
+        """Do :meth:`drop_payload` when the journal no longer refers to the item; headers and match may remain."""
 
 
 @dataclass(slots=True, eq=False)

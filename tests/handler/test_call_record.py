@@ -46,6 +46,20 @@ async def test_figures_survive_dropped_payload(start: Start, before: Callable[[C
 @pytest.mark.parametrize(
     "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
 )
+async def test_discarded_record_has_figures_alone(start: Start, before: Callable[[CallRecord], object]) -> None:
+    _, trace = await leave(start)
+    before(trace)
+    trace.discard()
+    entry = trace.load()
+    assert (entry.payload, entry.evidence, entry.body, entry.explain()) == (None, None, b"", ())
+    assert (entry.status, entry.rule, entry.finish_reason, entry.bytes_in) == (200, "fixed", "stop", 26)
+    assert (trace.size, trace.request.body, trace.explainer) == (0, b"", None)
+    assert (trace.failure, trace.rule, trace.faults) == ("", "fixed", ())
+
+
+@pytest.mark.parametrize(
+    "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
+)
 async def test_long_path_is_truncated(start: Start, before: Callable[[CallRecord], object]) -> None:
     running = await start(vendors=[TOY])
     await running.ask("toy", f"/{'long' * 1000}", {})
