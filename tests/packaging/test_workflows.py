@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,11 @@ def test_release_is_built_once_and_tested_before_publishing() -> None:
         "build": None,
         "wheel": "build",
         "alpine": "build",
+        "compiled": "build",
         "wheels": None,
         "sdist": "build",
-        "image": ["wheel", "alpine", "wheels", "sdist"],
-        "index": ["wheel", "alpine", "wheels", "sdist", "image"],
+        "image": ["wheel", "alpine", "compiled", "wheels", "sdist"],
+        "index": ["wheel", "alpine", "compiled", "wheels", "sdist", "image"],
         "github": "index",
     }
 
@@ -89,6 +91,18 @@ def test_release_tries_every_supported_system() -> None:
     linux = {"ubuntu-24.04", "ubuntu-24.04-arm"}
     assert systems == linux | {"macos-15", "macos-15-intel", "windows-latest", "windows-11-arm"}
     assert set(RELEASE["alpine"]["strategy"]["matrix"]["system"]) == linux
+
+
+def test_release_has_compiled_wheels_for_every_python_version() -> None:
+    assert {*RELEASE["compiled"]["strategy"]["matrix"]["system"]} <= {*RELEASE["wheel"]["strategy"]["matrix"]["system"]}
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["cibuildwheel"]
+    versions = RELEASE["sdist"]["strategy"]["matrix"]["python"]
+    assert config["build"] == [f"cp{version.replace('.', '')}-*" for version in versions]
+    uploaded = [step["with"]["name"] for step in RELEASE["compiled"]["steps"] if "upload" in step.get("uses", "")]
+    for job in ("index", "github"):
+        taken = [step["with"].get("pattern") for step in RELEASE[job]["steps"] if "download" in step.get("uses", "")]
+        assert fnmatch(uploaded[0], taken[0])
+        assert fnmatch("dist", taken[0])
 
 
 def test_release_uses_no_cache() -> None:
