@@ -50,7 +50,11 @@ def clear_all() -> None:
         cache.clear()
 
 
-class Cache(dict[K, T], Generic[K, T]):
+class _Interpreted(type):
+    """Metaclass that mypyc makes no native class of: those based on ``dict`` die without clearing weak references."""
+
+
+class Cache(dict[K, T], Generic[K, T], metaclass=_Interpreted):
     """Dictionary of recomputable values that :func:`clear_all` empties."""
 
     def __init__(self) -> None:
