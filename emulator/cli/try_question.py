@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from emulator.cli.explain import choose_key
 from emulator.cli.files import require_readable
 from emulator.control.models import RequestDetail
-from emulator.core.clock import Clock, InstantClock
+from emulator.core.clock import InstantClock
 from emulator.core.json import dump_text
 from emulator.core.text import escape
 from emulator.faults.hang import Hang
@@ -33,20 +33,6 @@ AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
 _TIMEOUT = 60.0  # wall-clock seconds
 _GIVE_UP = 3600.0  # scenario seconds after which the client leaves a response that hangs for ever
 _WAITS = ("retry-after", "retry-after-ms")
-
-
-class _PromptClock(InstantClock):
-    """Clock that jumps to each due time, and announces waits to clients as the clock of a scenario does."""
-
-    def __init__(self, shown: Clock) -> None:
-        super().__init__(shown.now(), spares_backoff=shown.spares_backoff)
-        self._shown = shown
-
-    def to_client(self, seconds: float) -> float:
-        return self._shown.to_client(seconds)
-
-    def fork(self) -> _PromptClock:
-        return _PromptClock(self._shown)
 
 
 def try_question(question: str, vendor: str | None, settings: Settings, *, model: str | None, stream: bool) -> int:
@@ -93,7 +79,8 @@ def _ask(
     key = choose_key(loaded.scenario)
     headers = {"Authorization": f"Bearer {key}", "api-key": key, "Content-Type": "application/json"}
     prompt = replace(loaded, scenario=_end_hangs(loaded.scenario))
-    clock = _PromptClock(make_clock(loaded.scenario.clock))
+    shown = make_clock(loaded.scenario.clock)
+    clock = InstantClock(shown.now(), spares_backoff=shown.spares_backoff, shown=shown)
     with LocalEmulator(loaded=prompt, seed=settings.seed, clock=clock) as emulator:
         parts = urlsplit(emulator.url(name))
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT)

@@ -179,12 +179,16 @@ class RealClock:
 
 
 class InstantClock:
-    """Clock that jumps forward to each due time, so that waits take no real time."""
+    """Clock that jumps forward to each due time, so that waits take no real time.
+
+    ``shown``: clock by which clients are told how long to wait; ``None``: they are told not to wait.
+    """
 
     is_wall = False
 
-    def __init__(self, now: float = EPOCH, *, spares_backoff: bool = True) -> None:
+    def __init__(self, now: float = EPOCH, *, spares_backoff: bool = True, shown: Clock | None = None) -> None:
         self._now = now
+        self._shown = shown
         self.spares_backoff = spares_backoff
 
     def now(self) -> float:
@@ -204,7 +208,7 @@ class InstantClock:
         self._now += seconds
 
     def to_client(self, seconds: float) -> float:
-        return 0.0
+        return 0.0 if self._shown is None else self._shown.to_client(seconds)
 
     def on_client_left(self, until: float) -> None:
         """Jump to the end of the wait, so that an immediate retry finds it over."""
@@ -214,7 +218,7 @@ class InstantClock:
         """Do nothing: no sleeper is ever pending."""
 
     def fork(self) -> "InstantClock":
-        return InstantClock(self._now, spares_backoff=self.spares_backoff)
+        return InstantClock(self._now, spares_backoff=self.spares_backoff, shown=self._shown)
 
 
 class FrozenClock:
