@@ -5,7 +5,7 @@ A constructor takes the place of the blank line behind its class, so that every 
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 DECORATORS = {"dataclass", "fast_dataclass"}
 WRITTEN = "native_dataclass"  # by which a changed source names ``dataclasses.dataclass``
@@ -14,10 +14,10 @@ UNSUPPORTED = ("InitVar", "KW_ONLY")  # annotations that are instructions to ``d
 
 @dataclass(frozen=True)
 class Field:
-    """Field of a dataclass, its expressions as source text."""
+    """Field of a dataclass, its expressions as source text; without annotation if only another module could read it."""
 
     name: str
-    annotation: str
+    annotation: str | None
     kw_only: bool
     default: str | None = None
     factory: str | None = None
@@ -50,7 +50,7 @@ def write_constructors(sources: Mapping[str, str]) -> dict[str, str]:
     """Return the sources of modules, by their names, with the constructors of their dataclasses.
 
     A dataclass stays as it is if it has a constructor, an option of another meaning for native classes
-    (``weakref_slot``, ``init``), a second decorator, an ``InitVar``, or a base that is generic or of another module.
+    (``weakref_slot``, ``init``), a second decorator, an ``InitVar``, or a base that is generic or unknown.
     """
     modules = {name: Module(source) for name, source in sources.items()}
     return {name: _change_module(name, modules) for name in modules}
@@ -121,9 +121,10 @@ def _write_constructor(module: str, node: ast.ClassDef, modules: Mapping[str, Mo
 
 def _write_parameter(field: Field) -> str:
     if field.factory is not None:
-        return f"{field.name}: {field.annotation + ' | None'!r} = None"
+        return f"{field.name}: {f'{field.annotation} | None'!r} = None"
+    annotation = "" if field.annotation is None else f": {field.annotation!r}"
     default = "" if field.default is None else f" = {field.default}"
-    return f"{field.name}: {field.annotation!r}{default}"
+    return f"{field.name}{annotation}{default}"
 
 
 def _write_value(field: Field) -> str | None:
@@ -137,11 +138,19 @@ def _collect_fields(module: str, node: ast.ClassDef, modules: Mapping[str, Modul
     """Return the fields of a class and of its bases, in the order of ``dataclass``."""
     fields: dict[str, Field] = {}
     for where, base in reversed(_find_bases(module, node, modules)):
-        fields.update(_collect_fields(where, base, modules))
+        inherited = _collect_fields(where, base, modules)
+        fields.update(inherited if where == module else {each.name: _strip_names(each) for each in inherited.values()})
     if _find_decorator(node) is not None:
         _check_supported(node)
         fields.update({field.name: field for field in _read_fields(node)})
     return fields
+
+
+def _strip_names(field: Field) -> Field:
+    """Return a field of another module, without the names that only that module knows."""
+    if field.factory is not None or not isinstance(ast.parse(field.default or "None", mode="eval").body, ast.Constant):
+        raise UnsupportedError
+    return replace(field, annotation=None)
 
 
 def _find_bases(module: str, node: ast.ClassDef, modules: Mapping[str, Module]) -> Sequence[tuple[str, ast.ClassDef]]:
