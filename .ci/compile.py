@@ -19,7 +19,8 @@ OPTIONS = [
     "--ignore-missing-imports",  # of the extras, which a build does not install
     "--no-warn-unused-ignores",
     "--no-warn-return-any",
-    "--allow-untyped-defs", "--allow-incomplete-defs",  # parameters for the fields of other modules' classes
+    "--allow-untyped-defs",
+    "--allow-incomplete-defs",  # parameters for the fields of other modules' classes
     "--hide-error-context",
 ]
 

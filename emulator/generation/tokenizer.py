@@ -6,7 +6,7 @@ vocabularies.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -161,6 +161,8 @@ class ProfileTokenizer:
         contraction = _CONTRACTION if profile.contractions else ""
         self._find = re.compile(_PRE_TOKEN.format(contraction=contraction, digits=profile.digits)).findall
         self._bytes = _number_bytes(profile)
+        self._common = cache(self._load_common)
+        self._further = cache(self._load_further)
         self._scripts = _place_scripts(profile)
         self._numbered = NumberedPieces(profile, self._bytes)
         self._ids_at = _PieceIds(self._load_page).__getitem__
@@ -170,38 +172,36 @@ class ProfileTokenizer:
         weights = [_Weights(self._count_whole, profile.digits, before) for before in ("", " ")]
         self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 
-    @cached_property
-    def _chosen(self) -> Mapping[str, int]:
+    def _choose_limits(self) -> Mapping[str, int]:
         return load_limits().get(self.profile.name, {}) if self._limits is None else self._limits
 
-    @cached_property
-    def _common(self) -> frozenset[str] | None:
-        return find_common(self._chosen)
+    def _load_common(self) -> frozenset[str] | None:
+        return find_common(self._choose_limits())
 
-    @cached_property
-    def _further(self) -> FurtherPieces | None:
-        """Further pieces, loaded with the first word that is none of the vocabulary; ``None``: the family has none.
+    def _load_further(self) -> FurtherPieces | None:
+        """Return the further pieces, with the first word that is none of the vocabulary; ``None``: there are none.
 
         Rare ideographs and syllables that are no tokens leave their ids to them.
         """
-        if not self._chosen:
+        limits = self._choose_limits()
+        if not limits:
             return None
         numbered = self._numbered
         taken = chain(range(numbered.end), numbered.own.values(), self._bytes, self.profile.special)
-        if self._common is None:
-            return FurtherPieces(self._chosen, taken, self._scripts[0][0] if self._scripts else self.vocabulary_size)
-        common = filter(None, map(self._place, self._common))
-        return FurtherPieces(self._chosen, chain(taken, common), self.vocabulary_size)
+        common = self._common()
+        if common is None:
+            return FurtherPieces(limits, taken, self._scripts[0][0] if self._scripts else self.vocabulary_size)
+        return FurtherPieces(limits, chain(taken, filter(None, map(self._place, common))), self.vocabulary_size)
 
     def _load_page(self, key: str) -> Mapping[str, int]:
         """Return the ids of the pieces on the pages of a key."""
         ids = self._numbered.load(key)
-        return ids if self._further is None else self._further.load(key) | ids
+        return ids if (further := self._further()) is None else further.load(key) | ids
 
     @property
     def free_ids(self) -> int:
         """The number of ids that further pieces can have."""
-        return self._further.free_ids if self._further else 0
+        return further.free_ids if (further := self._further()) else 0
 
     def encode(self, text: str) -> list[int]:
         return list(chain.from_iterable(map(self._ids_of, self.split(text))))
@@ -246,7 +246,11 @@ class ProfileTokenizer:
         return b"".join(map(self._decode_one, ids)).decode("utf-8", "replace")
 
     def _decode_one(self, id: int) -> bytes:
-        text = self._numbered.read(id) or self._character(id) or (self._further.read(id) if self._further else None)
+        text = (
+            self._numbered.read(id)
+            or self._character(id)
+            or (further.read(id) if (further := self._further()) else None)
+        )
         if text is not None:
             return text.encode()
         if (value := self._values.get(id)) is not None:
@@ -311,7 +315,7 @@ class ProfileTokenizer:
     def _place(self, character: str) -> int | None:
         """Return the id of an ideograph or syllable that is one token."""
         for first, script in self._scripts:
-            if ord(character) in script and (self._common is None or character in self._common):
+            if ord(character) in script and ((common := self._common()) is None or character in common):
                 return first + ord(character) - script.start
         return None
 
@@ -320,7 +324,7 @@ class ProfileTokenizer:
         for first, script in self._scripts:
             if first <= id < first + len(script):
                 character = chr(script.start + id - first)
-                return character if self._common is None or character in self._common else None
+                return character if (common := self._common()) is None or character in common else None
         return None
 
 
