@@ -1,14 +1,19 @@
-"""Write out the constructors of dataclasses, so that mypyc compiles them: those that ``dataclass`` makes stay Python.
+"""Change sources before mypyc compiles them: write out constructors of dataclasses, and keep some classes Python's.
 
-A constructor takes the place of the blank line behind its class, so that every other line keeps its number.
+The constructors that ``dataclass`` makes would not be compiled. A class that derives from one which is not compiled must
+not be either: mypyc neither clears its weak references nor frees what the other class holds.
+What is written takes the place of the blank line before or behind a class, so that every other line keeps its number.
 """
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 DECORATORS = {"dataclass", "fast_dataclass"}
 WRITTEN = "native_dataclass"  # by which a changed source names ``dataclasses.dataclass``
+PYTHON = "python_class"  # decorator of a class that is not to be native, as any decorator unknown to mypyc says
+NATIVE_BASES = {"ABC", "Generic", "Protocol", "asyncio.Protocol"}  # nothing to free, and no weak references
 UNSUPPORTED = ("InitVar", "KW_ONLY")  # annotations that are instructions to ``dataclass``
 
 
@@ -59,6 +64,7 @@ def write_constructors(sources: Mapping[str, str]) -> dict[str, str]:
 def _change_module(name: str, modules: Mapping[str, Module]) -> str:
     module = modules[name]
     lines, changed = list(module.lines), set()
+    _mark_python_classes(name, modules, lines)
     for node in module.classes.values():
         decorator = _find_decorator(node)
         if decorator is None:
@@ -67,10 +73,7 @@ def _change_module(name: str, modules: Mapping[str, Module]) -> str:
             constructor = _write_constructor(name, node, modules)
         except UnsupportedError:
             continue
-        end = node.end_lineno or 0
-        if lines[end].strip():
-            raise ValueError(f"{name}: no blank line behind the class {node.name}")
-        lines[end] = constructor
+        _fill(lines, node.end_lineno or 0, constructor, name)
         first, last = decorator.lineno - 1, decorator.end_lineno or 0
         lines[first:last] = [f"@{WRITTEN}({', '.join(_change_options(node))})", *[""] * (last - first - 1)]
         changed.add(_name_function(decorator))
@@ -80,6 +83,38 @@ def _change_module(name: str, modules: Mapping[str, Module]) -> str:
             lines[at] = f"from dataclasses import dataclass as {WRITTEN}; {lines[at]}"
             break
     return "\n".join(lines)
+
+
+def _mark_python_classes(name: str, modules: Mapping[str, Module], lines: list[str]) -> None:
+    """Decorate the classes of a module that are not to be native."""
+    module, found = modules[name], False
+    for node in module.classes.values():
+        if all(_is_native(name, base, modules) for base in map(ast.unparse, node.bases)):
+            continue
+        _fill(lines, min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 2, f"@{PYTHON}", name)
+        found = True
+    if found:
+        _fill(lines, module.imports[-1].end_lineno or 0, f"{PYTHON} = lambda each: each", name)
+
+
+def _fill(lines: list[str], at: int, text: str, module: str) -> None:
+    """Write a text in place of a blank line."""
+    if lines[at].strip():
+        raise ValueError(f"{module}: line {at + 1} is not blank")
+    lines[at] = text
+
+
+def _is_native(module: str, base: str, modules: Mapping[str, Module]) -> bool:
+    """Return whether a class may be native with this base."""
+    name = base.partition("[")[0]
+    if name in NATIVE_BASES:
+        return True
+    built_in = getattr(builtins, name, None)
+    if isinstance(built_in, type):
+        return issubclass(built_in, BaseException)
+    where, name = modules[module].origins.get(name, (module, name))
+    found = modules[where].classes.get(name) if where in modules else None
+    return found is not None and all(_is_native(where, each, modules) for each in map(ast.unparse, found.bases))
 
 
 def _find_decorator(node: ast.ClassDef) -> ast.expr | None:

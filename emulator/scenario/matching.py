@@ -10,15 +10,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
 
-from pydantic import BaseModel
-
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.executor import run_in_thread
-from emulator.core.json import JSON, dump_text
-from emulator.core.rng import derive_key, draw_integer, draw_uniform, prepare_key
-from emulator.core.units import Instant, TimeOfDay, write_date
-from emulator.scenario.conditions import Condition
+from emulator.core.json import JSON
+from emulator.core.rng import derive_key, draw_uniform
 from emulator.scenario.matchers import (
     ABSENT,
     Absent,
@@ -32,10 +28,11 @@ from emulator.scenario.matchers import (
     find_search_limit,
     list_necessary,
 )
-from emulator.scenario.models import Rule, Scenario, Times
-from emulator.scenario.outcomes import NO_OUTCOME, PASS, Outcome, Share
+from emulator.scenario.models import Rule, Scenario
+from emulator.scenario.outcomes import NO_OUTCOME, PASS, Outcome
 from emulator.scenario.redaction import reads_secret, redact_found, redact_wanted
 from emulator.scenario.regex import find_max_quick, find_max_searched
+from emulator.scenario.times import ShareTest, TimeTest, compile_count_key, compile_times, describe_time, format_match
 
 __all__ = ["UNMATCHED", "Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
 
@@ -51,7 +48,6 @@ _LOGGABLE = (
     "tool_called",
     "messages.last.role",
 )
-_MAX_VALUE = 80  # characters
 
 
 def compare(check: Matcher, attributes: RequestAttributes, *, loggable: bool = False) -> str:
@@ -84,14 +80,6 @@ def _compare_parts(check: Matcher, attributes: RequestAttributes, *, loggable: b
 
 def _name(check: Matcher) -> str:
     return check.name if check.parts else f"{check.name} {format_match(redact_wanted(check.name, check.wanted))}"
-
-
-def format_match(value: Condition | JSON) -> str:
-    """Format a value as JSON of up to 80 characters."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump(by_alias=True, exclude_unset=True)
-    text = dump_text(value[0] if isinstance(value, tuple) and len(value) == 1 else value)
-    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 1] + "…"
 
 
 _ADDRESS = ("vendor", "deployment", "task", "stream")  # fields by which rules are indexed
@@ -173,7 +161,6 @@ class _Compiled:
         return None
 
 
-TimeTest = Callable[[int, RequestAttributes], bool]
 _Filed = tuple[Callable[..., object], object, _Compiled]
 
 
@@ -247,7 +234,7 @@ class RuleMatcher:
             _compile(position, rule, key, by_hash=by_hash) for position, rule in enumerate(scenario.rules)
         )
         tests = [test for compiled in self._rules for _, test in compiled.times]
-        self._shares = [test for test in tests if isinstance(test, _ShareTest)]
+        self._shares = [test for test in tests if isinstance(test, ShareTest)]
         searches = sum(count_searches(compiled.checks) for compiled in self._rules)
         self.max_searched = find_max_searched(searches)
         self._max_inline = min(INLINE_BYTES, find_max_quick(searches))
@@ -307,7 +294,7 @@ class RuleMatcher:
         ordinal = match.counts.get(rule.name, 0)
         taken = match.rule is not None and match.rule.name == rule.name
         key = None if taken else compiled.find_failed_time(ordinal, attributes)
-        detail = _describe_time(times, key, ordinal, attributes, draw) if key else ""
+        detail = describe_time(times, key, ordinal, attributes, draw) if key else ""
         missing = int(key is not None)
         return RuleResult(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
@@ -345,8 +332,8 @@ def _compile(position: int, rule: Rule, key: bytes, *, by_hash: bool) -> _Compil
         checks=checks,
         filed=_choose_filed(rest),
         rest=tuple(rest),
-        count_key=_compile_count_key(rule) if counts else None,
-        times=tuple(_compile_times(rule, draw, key, by_hash=by_hash)),
+        count_key=compile_count_key(rule) if counts else None,
+        times=tuple(compile_times(rule, draw, key, by_hash=by_hash)),
         draw=draw,
     )
 
@@ -378,98 +365,6 @@ def _read_secrets(checks: Iterable[Matcher]) -> bool:
     return any(reads_secret(check.name) or any(map(_read_secrets, check.parts)) for check in checks)
 
 
-def _compile_count_key(rule: Rule) -> Callable[[RequestAttributes], bytes]:
-    """Return the function that derives the key of a rule's counter within a session, by the rule's scope."""
-    match rule.scope:
-        case "request":
-            of_request = prepare_key(rule.name, "request", ...)
-            return lambda attributes: of_request(attributes.fingerprint)
-        case "principal":
-            of_principal = prepare_key(rule.name, "principal", ...)
-            return lambda attributes: of_principal(attributes.request.principal)
-        case "deployment":
-            of_deployment = prepare_key(rule.name, "deployment", ..., ...)
-            return lambda attributes: of_deployment(attributes.vendor, attributes.deployment)
-    key = derive_key(rule.name)
-    return lambda attributes: key
-
-
-_MAX_SEEN = 65_536  # requests of which a share remembers the place
-
-
-class _ShareTest:
-    """Test for one of each ``of`` new requests, in order; a repeated request has the result of the first.
-
-    The place within each group is drawn. ``by_hash``: several processes share the requests, so each request has its
-    chance by its fingerprint alone.
-    """
-
-    def __init__(self, share: Share, rule: Rule, key: bytes, *, by_hash: bool) -> None:
-        self._of = share.of
-        self._key = derive_key(key, "share", rule.name, share.salt)
-        self._by_hash = by_hash
-        self._scope = _compile_count_key(rule) if rule.scope != "request" else lambda attributes: b""
-        self._next: dict[tuple[str, bytes], int] = {}
-        self._seen: dict[tuple[str, bytes, bytes], int] = {}
-
-    def __call__(self, ordinal: int, attributes: RequestAttributes) -> bool:
-        if self._by_hash:
-            return draw_integer(self._key, self._of, attributes.fingerprint) == 0
-        counter = attributes.request.session, self._scope(attributes)
-        request = (*counter, attributes.fingerprint)
-        position = self._seen.get(request)
-        if position is None:
-            position = self._next.get(counter, 0)
-            self._next[counter] = position + 1
-            if len(self._seen) >= _MAX_SEEN:
-                del self._seen[next(iter(self._seen))]
-            self._seen[request] = position
-        group, place = divmod(position, self._of)
-        return draw_integer(self._key, self._of, group) == place
-
-    def forget(self, session: str) -> None:
-        """Forget the requests of a session that has ended."""
-        self._next = {counter: position for counter, position in self._next.items() if counter[0] != session}
-        self._seen = {request: position for request, position in self._seen.items() if request[0] != session}
-
-
-def _compile_times(
-    rule: Rule, draw: Callable[[bytes, int], float] | None, key: bytes, *, by_hash: bool
-) -> Iterator[tuple[str, TimeTest]]:
-    """Compile a test of the ordinal and time of a request for each key of ``times`` that is set.
-
-    A share comes first, as it counts every request.
-    """
-    if rule.times is None:
-        return
-    if rule.times.share is not None:
-        yield "share", _ShareTest(rule.times.share, rule, key, by_hash=by_hash)
-    yield from _compile_counts(rule.times)
-    yield from _compile_moments(rule.times, draw)
-
-
-def _compile_counts(times: Times) -> Iterator[tuple[str, TimeTest]]:
-    first, nth, every, after = times.first, times.nth, times.every, times.after
-    if first is not None:
-        yield "first", lambda ordinal, attributes: ordinal <= first
-    if nth is not None:
-        yield "nth", lambda ordinal, attributes: ordinal in nth
-    if every is not None:
-        yield "every", lambda ordinal, attributes: ordinal % every == 0
-    if after is not None:
-        yield "after", lambda ordinal, attributes: ordinal > after
-
-
-def _compile_moments(times: Times, draw: Callable[[bytes, int], float] | None) -> Iterator[tuple[str, TimeTest]]:
-    between, repeat, probability = times.between, times.repeat, times.probability
-    if between is not None:
-        yield "between", _compile_between(*between)
-    if repeat is not None:
-        yield "repeat", lambda ordinal, attributes: attributes.since_start % repeat.every < repeat.for_
-    if draw is not None and probability is not None:
-        yield "probability", lambda ordinal, attributes: draw(attributes.fingerprint, attributes.attempt) < probability
-
-
 def _resolve(rule: Rule, ordinal: int) -> Outcome:
     """Return the outcome of the ``ordinal``-th request of a rule."""
     steps = rule.sequence
@@ -480,30 +375,3 @@ def _resolve(rule: Rule, ordinal: int) -> Outcome:
     if rule.then == "repeat":
         return steps[(ordinal - 1) % len(steps)]
     return steps[-1] if rule.then == "last" else PASS
-
-
-_DAY = 86400  # seconds
-
-
-def _compile_between(begin: float, end: float) -> TimeTest:
-    """Compile a test of the time since the start, of the time of day, or of the date."""
-    if isinstance(begin, Instant):
-        return lambda ordinal, attributes: begin <= attributes.now < end
-    if not isinstance(begin, TimeOfDay):
-        return lambda ordinal, attributes: begin <= attributes.since_start < end
-    if begin < end:
-        return lambda ordinal, attributes: begin <= attributes.now % _DAY < end
-    return lambda ordinal, attributes: not end <= attributes.now % _DAY < begin
-
-
-def _describe_time(times: Times, key: str, ordinal: int, attributes: RequestAttributes, draw: float | None) -> str:
-    if key == "between" and times.between is not None and type(times.between[0]) is not float:
-        return f"at {write_date(attributes.now)}, wanted {format_match([*map(str, times.between)])}"
-    since_start, wanted = attributes.since_start, format_match(getattr(times, key))
-    if key == "probability":
-        return f"drew {draw:.6f}, wanted below {wanted}"
-    if key == "share" and times.share is not None:
-        return f"another one of {times.share.of} requests"
-    if key in ("between", "repeat"):
-        return f"at {since_start:g} s, wanted {wanted}"
-    return f"call {ordinal}, wanted {key} {wanted}"

@@ -180,9 +180,30 @@ def test_base_of_another_module_is_found_by_its_import() -> None:
         assert repr(modules["last"].C(1)) == "C(a=1, c=2)"
 
 
+@pytest.mark.parametrize(
+    ("bases", "is_native"),
+    [
+        pytest.param("", True, id="none"),
+        pytest.param("(ValueError)", True, id="an exception"),
+        pytest.param("(Protocol)", True, id="a protocol"),
+        pytest.param("(Generic[T])", True, id="generic"),
+        pytest.param("(Base)", True, id="a native class"),
+        pytest.param("(Cache)", False, id="a class that is not compiled"),
+        pytest.param("(Base, Cache)", False, id="two, one of them not compiled"),
+        pytest.param("(Derived)", False, id="a class that is not native"),
+        pytest.param("(dict[str, int])", False, id="a built-in class"),
+    ],
+)
+def test_class_is_native_if_its_bases_are(bases: str, is_native: bool) -> None:
+    head = "from cache import Cache\n\n\nclass Base:\n    pass\n\n\nclass Derived(Cache):\n    pass\n\n\n"
+    written = constructors.write_constructors({"m": f"{head}class A{bases}:\n    pass\n"})["m"]
+    assert ("@python_class\nclass A" not in written) is is_native
+    assert "@python_class\nclass Derived" in written
+
+
 def test_class_without_blank_line_behind_it_is_refused() -> None:
     source = "from dataclasses import dataclass\n@dataclass\nclass A:\n    a: int\nx = 1\n"
-    with pytest.raises(ValueError, match="m: no blank line behind the class A"):
+    with pytest.raises(ValueError, match="m: line 5 is not blank"):
         constructors.write_constructors({"m": source})
 
 
