@@ -50,11 +50,7 @@ def clear_all() -> None:
         cache.clear()
 
 
-class _Interpreted(type):
-    """Metaclass that mypyc makes no native class of: those based on ``dict`` die without clearing weak references."""
-
-
-class Cache(dict[K, T], Generic[K, T], metaclass=_Interpreted):
+class Cache(dict[K, T], Generic[K, T]):
     """Dictionary of recomputable values that :func:`clear_all` empties."""
 
     def __init__(self) -> None:
