@@ -1,8 +1,8 @@
 """Change sources before mypyc compiles them: write out constructors of dataclasses, and keep some classes Python's.
 
-The constructors that ``dataclass`` makes would not be compiled. A class that derives from one which is not compiled must
-not be either: mypyc neither clears its weak references nor frees what the other class holds.
-What is written takes the place of the blank line before or behind a class, so that every other line keeps its number.
+The constructors that ``dataclass`` makes would not be compiled. A class that derives from one which is not compiled
+must not be either: mypyc neither clears its weak references nor frees what the other class holds. What is written takes
+the place of the blank line before or behind a class, so that every other line keeps its number.
 """
 
 import ast
