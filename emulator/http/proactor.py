@@ -76,7 +76,7 @@ class _ResetHandler:
 class ProactorConnection(Connection):
     """Connection on a Proactor loop."""
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes | bytearray) -> None:
         super().data_received(bytes(data))  # a slice of the transport's bytearray, which is not hashable
 
     def eof_received(self) -> None:
