@@ -25,6 +25,11 @@ OPTIONS = [
 ]
 
 
+RUNTIME = Path("build", "misc_ops.c")  # mypyc's own, of which it writes a copy for each build
+THROW = "PyObject_CallFunctionObjArgs(_m, type, value, traceback, NULL)"
+THROW_ONE = "PyObject_CallFunctionObjArgs(_m, value, NULL)"  # with three arguments Python warns, from 3.12 on
+
+
 class BuildInParallel(build_ext):
     """Compiles several sources of an extension at once; nearly all belong to one."""
 
@@ -48,6 +53,10 @@ def compile_modules(target: Path, files: list[str]) -> None:
         Path(file).write_text(written[name], encoding="utf-8")
     # One file of C a module, as one for all takes gigabytes; no debug information, as it doubles the wheel.
     extensions = mypycify([*OPTIONS, *files], opt_level="2", debug_level="0", multi_file=True, group_name="emulator")
+    runtime = RUNTIME.read_text(encoding="utf-8")
+    if THROW not in runtime:
+        raise SystemExit(f"{RUNTIME} throws exceptions in another way than expected")
+    RUNTIME.write_text(runtime.replace(THROW, THROW_ONE), encoding="utf-8")
     command = BuildInParallel(Distribution({"ext_modules": extensions}))
     command.build_lib = str(target)
     command.ensure_finalized()

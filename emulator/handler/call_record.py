@@ -203,8 +203,9 @@ class CallRecord:
             return self
         request, sent = self.request, self.sent
         labels = request.path, request.session, self.deployment, self.served, self.asked_operation, self.stream
-        if self.match is UNMATCHED and self.refused is NOT_REFUSED and sent.whole and not self.left:  # most
-            return *labels, sent.status
+        is_plain = self.match is UNMATCHED and self.refused is NOT_REFUSED and sent.status < 400
+        if is_plain and sent.whole and not self.left:  # most: what follows, known without asking
+            return *labels, sent.status, "", None, (), ""
         return *labels, sent.status, self.failure, self.rule, self.faults, self.refused.reason
 
     @property

@@ -295,7 +295,7 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self._event_loop = loop
         self._server = server
-        self._requests_parser = create_parser(self, loop)
+        self._requests_parser = create_parser(loop)
         self._queue: deque[IncomingRequest] = deque()  # pipelined requests
         self._takes_any_method = False  # the parser, once the first method came that the compiled one refuses
         self._held = b""  # data that arrived during a response
@@ -355,12 +355,6 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_slow = False
         self._wake_drained()
-
-    def pause_reading(self) -> None:
-        """Do nothing: a body is read as it arrives, and its reader bounds it."""
-
-    def resume_reading(self, resume_parser: bool = True) -> None:
-        """Do nothing: the parser is never paused, and must not be resumed in the middle of a read."""
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self.transport = None
@@ -438,7 +432,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             if self._can_parse_method(data, error):
                 self._takes_any_method = True
-                self._requests_parser = create_parser(self, self._event_loop, any_method=True)
+                self._requests_parser = create_parser(self._event_loop, any_method=True)
                 self._parse(data)
             else:
                 self._refuse(error)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aiohttp.http import RawRequestMessage
     from aiohttp.streams import StreamReader
 
-_UNLIMITED = 2**30  # bytes; a connection bounds bodies itself, so the parser never pauses it
+_UNLIMITED = 2**30  # bytes
 _BEGINNING = re.compile(rb"(?:\r\n)*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: |\Z)")
 
 
@@ -66,7 +66,15 @@ def has_unknown_method(data: bytes) -> bool:
     return _BEGINNING.match(data) is not None
 
 
-def create_parser(connection: object, loop: AbstractEventLoop, *, any_method: bool = False) -> HeadParser:
-    """Return the parser of a connection, which has ``pause_reading`` and ``resume_reading``."""
+class _Owner(BaseProtocol):
+    """What a parser takes for its connection: it pauses nothing, as the connection bounds bodies itself."""
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self, resume_parser: bool = True) -> None: ...
+
+
+def create_parser(loop: AbstractEventLoop, *, any_method: bool = False) -> HeadParser:
+    """Return the parser of a connection."""
     kind = _AnyMethodParser if any_method else HttpRequestParser
-    return cast(HeadParser, kind(cast(BaseProtocol, connection), loop, _UNLIMITED, auto_decompress=False))
+    return cast(HeadParser, kind(_Owner(loop), loop, _UNLIMITED, auto_decompress=False))

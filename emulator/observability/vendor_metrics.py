@@ -182,6 +182,9 @@ class VendorMetrics:
         self._requests += len(waiting)
         for alike in kinds.values():
             self._count(alike)
+        for *_, latest in sorted(kinds.values(), key=_read_end):
+            if latest.deployment is not None:
+                self._note_end(latest.deployment, latest.session, latest.ended)
         del self._figures[: -_LATEST * _WIDTH]
         del self._limits[:-_LATEST]
         self._sums.add(kinds.values())
@@ -198,7 +201,6 @@ class VendorMetrics:
         if deployment is None:
             return
         self._count_at((deployment, served, status // 100), many)
-        self._note_end(deployment, first.session, calls[-1].ended)
         prompt, completion = [call.prompt_tokens for call in calls], [call.completion_tokens for call in calls]
         self._prompt_tokens += sum(prompt)
         self._completion_tokens += sum(completion)
@@ -321,6 +323,10 @@ class VendorMetrics:
 
     def in_flight(self) -> int:
         return self.running
+
+
+def _read_end(calls: Sequence[AnsweredCall]) -> float:
+    return calls[-1].ended
 
 
 def _find_failure(call: AnsweredCall) -> str:
