@@ -25,9 +25,51 @@ OPTIONS = [
 ]
 
 
-RUNTIME = Path("build", "misc_ops.c")  # mypyc's own, of which it writes a copy for each build
-THROW = "PyObject_CallFunctionObjArgs(_m, type, value, traceback, NULL)"
-THROW_ONE = "PyObject_CallFunctionObjArgs(_m, value, NULL)"  # with three arguments Python warns, from 3.12 on
+RUNTIME = Path("build")  # mypyc writes a copy of its own functions there
+PATCHES = (  # of these functions: the file, what is replaced, and by what
+    (  # from 3.12 on Python warns of three arguments
+        "misc_ops.c",
+        "PyObject_CallFunctionObjArgs(_m, type, value, traceback, NULL)",
+        "PyObject_CallFunctionObjArgs(_m, value, NULL)",
+    ),
+    (  # an exception that is thrown into a coroutine would lose where it comes from
+        "exc_ops.c",
+        """    Py_INCREF(type);
+    Py_INCREF(value);
+    Py_INCREF(traceback);
+    PyErr_Restore(type, value, traceback);
+""",
+        """    if (traceback == Py_None && PyExceptionInstance_Check(value)) {
+        traceback = PyException_GetTraceback(value);
+    } else {
+        Py_INCREF(traceback);
+    }
+    Py_INCREF(type);
+    Py_INCREF(value);
+    PyErr_Restore(type, value, traceback);
+""",
+    ),
+    (  # a traceback finds the lines of a source by the whole path; it lies beside the module
+        "exc_ops.c",
+        "    PyCodeObject *code_obj = PyCode_NewEmpty(filename, funcname, line);\n",
+        """    char path[4096];
+    PyObject *file = PyDict_GetItemString(globals, "__file__");
+    const char *module = file != NULL && PyUnicode_Check(file) ? PyUnicode_AsUTF8(file) : NULL;
+#ifdef _WIN32
+    const char *end = module == NULL ? NULL : strrchr(module, '\\\\');
+#else
+    const char *end = module == NULL ? NULL : strrchr(module, '/');
+#endif
+    const char *name = strrchr(filename, '/');
+    if (end != NULL && name != NULL) {
+        snprintf(path, sizeof(path), "%.*s%c%s", (int)(end - module), module, *end, name + 1);
+        filename = path;
+    }
+    PyErr_Clear();
+    PyCodeObject *code_obj = PyCode_NewEmpty(filename, funcname, line);
+""",
+    ),
+)
 
 
 class BuildInParallel(build_ext):
@@ -53,14 +95,19 @@ def compile_modules(target: Path, files: list[str]) -> None:
         Path(file).write_text(written[name], encoding="utf-8")
     # One file of C a module, as one for all takes gigabytes; no debug information, as it doubles the wheel.
     extensions = mypycify([*OPTIONS, *files], opt_level="2", debug_level="0", multi_file=True, group_name="emulator")
-    runtime = RUNTIME.read_text(encoding="utf-8")
-    if THROW not in runtime:
-        raise SystemExit(f"{RUNTIME} throws exceptions in another way than expected")
-    RUNTIME.write_text(runtime.replace(THROW, THROW_ONE), encoding="utf-8")
+    _patch_runtime()
     command = BuildInParallel(Distribution({"ext_modules": extensions}))
     command.build_lib = str(target)
     command.ensure_finalized()
     command.run()
+
+
+def _patch_runtime() -> None:
+    for name, old, new in PATCHES:
+        text = (RUNTIME / name).read_text(encoding="utf-8")
+        if old not in text:
+            raise SystemExit(f"{name}: the patch fits another release of mypyc")
+        (RUNTIME / name).write_text(text.replace(old, new), encoding="utf-8")
 
 
 if __name__ == "__main__":

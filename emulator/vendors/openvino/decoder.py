@@ -107,7 +107,7 @@ def is_number(value: JSON) -> TypeGuard[float]:
     return type(value) is int and (-_INT32 <= value < _INT32 or not -_INT64 <= value < _UINT64)
 
 
-def parse_double(value: float) -> float:
+def parse_double(value: int | float) -> float:
     """Convert a number to a C++ double.
 
     Raises:
