@@ -336,14 +336,17 @@ class Runtime:
         """Advance the clock; a session gets a clock of its own."""
         active = self.for_session(session)
         if session and active.emulator.clock is self.active.emulator.clock:
-            active = self._with_clock(active, active.emulator.clock.fork())
+            active = self._with_clock(active, active.emulator.clock.fork(), active.emulator.started)
             self.sessions.keep(session, estimate_size(active.loaded)).active = active
         active.emulator.clock.advance(seconds)
 
-    def change_clock(self, clock: Clock, session: str = "") -> None:
-        """Replace the clock; counters and quotas stay, and running calls end by the old clock."""
+    def change_clock(self, clock: Clock, session: str = "", *, restarts: bool = False) -> None:
+        """Replace the clock; counters and quotas stay, and running calls end by the old clock.
+
+        ``restarts``: the scenario starts at the time of the new clock.
+        """
         before = self.for_session(session)
-        after = self._with_clock(before, clock)
+        after = self._with_clock(before, clock, clock.now() if restarts else before.emulator.started)
         if session:
             self._replace(session, after)
         else:
@@ -351,14 +354,14 @@ class Runtime:
             self._retire_clock(before)
             self._change("")
 
-    def _with_clock(self, active: ActiveScenario, clock: Clock) -> ActiveScenario:
+    def _with_clock(self, active: ActiveScenario, clock: Clock, started: float) -> ActiveScenario:
         emulator = active.emulator
         return self._builder.build(
             active.loaded,
             clock,
             seed=emulator.seed,
             state=emulator.state,
-            started=emulator.started,
+            started=started,
             epoch=active.epoch,
         )
 

@@ -189,7 +189,7 @@ class _ServerThread:
             self._loaded, seed=self._seed, forwarding=self.forwarding, functions=self.functions
         )
         if self._clock is not None:
-            application.runtime.change_clock(self._clock)
+            application.runtime.change_clock(self._clock, restarts=True)
         listeners = Listeners(application.runtime, application.control, drain=_DRAIN)
         with _logging(application, self._log):
             await listeners.open(_HOST, number_ports(VENDORS, 0))

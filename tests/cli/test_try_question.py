@@ -52,6 +52,11 @@ def test_try_prints_outcome_and_reason(
     assert [text for text in never if text in out] == []
 
 
+def test_try_asks_at_the_very_start_of_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["try", "Hello", "--scenario", "burst-outage"]) == 0
+    assert "→  503 overloaded" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("clock", "waits"),
     [
