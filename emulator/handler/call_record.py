@@ -280,7 +280,7 @@ class CallRecord:
         return size
 
     def discard(self) -> None:
-        """Drop the payload; of a record that nobody reads headers and match end with it, at the end of a batch."""
+        """Drop the payload. A record that nobody has read keeps headers and match until the metrics have counted it."""
         if self.entry is not None or self.response is not None:
             self.drop_payload()
             return

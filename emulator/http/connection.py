@@ -21,12 +21,11 @@ from emulator.core.cache import create_stats
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import NOTHING
 from emulator.core.text import reason_phrase
-from emulator.http.request_parser import ParsedHead, create_parser, has_unknown_method
+from emulator.http.request_parser import UNLIMITED, ParsedHead, create_parser, has_unknown_method
 from emulator.http.timeouts import ConnectionPhase
 
 log = logging.getLogger("emulator")
 _NUMBERS = count(os.getpid() << 24)  # of connections; those of processes that share a store differ
-_UNLIMITED = 2**30  # bytes of a body; more than any that is read
 _MAX_COALESCED = 16  # responses; building one takes about 0.05 ms
 _MAX_COALESCED_BYTES = 64 * 1024  # a longer response is written at once
 MAX_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its response waits
@@ -94,7 +93,7 @@ class RequestHead:
         self.is_http = message.version[0] == 1
         self.is_modern = message.version >= (1, 1)
         length = self.headers.get("Content-Length", "0")
-        self.length = int(length) if len(length) <= _MAX_DIGITS and length.isdigit() else _UNLIMITED
+        self.length = int(length) if len(length) <= _MAX_DIGITS and length.isdigit() else UNLIMITED
         self.destination: object = None
         self.is_inline: bool | None = None
 

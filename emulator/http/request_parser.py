@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aiohttp.http import RawRequestMessage
     from aiohttp.streams import StreamReader
 
-_UNLIMITED = 2**30  # bytes
+UNLIMITED = 2**30  # bytes of a body; more than any that is read
 _BEGINNING = re.compile(rb"(?:\r\n)*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: |\Z)")
 
 
@@ -77,4 +77,4 @@ class _Owner(BaseProtocol):
 def create_parser(loop: AbstractEventLoop, *, any_method: bool = False) -> HeadParser:
     """Return the parser of a connection."""
     kind = _AnyMethodParser if any_method else HttpRequestParser
-    return cast(HeadParser, kind(_Owner(loop), loop, _UNLIMITED, auto_decompress=False))
+    return cast(HeadParser, kind(_Owner(loop), loop, UNLIMITED, auto_decompress=False))

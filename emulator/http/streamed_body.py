@@ -6,8 +6,9 @@ from emulator.http.connection import IncomingRequest
 
 
 async def stream_body(http: IncomingRequest) -> AsyncIterator[bytes]:
-    """Yield the body as it arrives, in place of :meth:`IncomingRequest.read`; while its reader is busy,
-    no more is read.
+    """Yield the body as it arrives; while its reader is busy, no more is taken from the client.
+
+    It takes the place of :meth:`IncomingRequest.read`.
     """
     arrival = http.open_parts()
     is_last = False

@@ -230,9 +230,7 @@ class Journal:
             order.popleft()
             if payloads and payloads[0] is oldest:  # nothing here refers to it any more
                 payloads.popleft()
-                self._count -= 1
-                self._forgotten += 1
-                self._release(oldest)
+                self._forget(oldest)
                 oldest.discard()
             else:
                 self._evict(oldest)
@@ -254,10 +252,14 @@ class Journal:
         return calls is not None and len(calls) > 0 and calls[0].seq <= call.seq
 
     def _evict(self, call: JournalItem) -> None:
-        """Count a record as evicted and release its payload."""
+        """Count a record as evicted and drop its payload."""
+        self._forget(call)
+        call.drop_payload()
+
+    def _forget(self, call: JournalItem) -> None:
         self._count -= 1
         self._forgotten += 1
-        self._drop_payload(call)
+        self._release(call)
 
     def find(self, name: str, session: str | None = None) -> JournalEntry | None:
         """Return the latest entry with this id."""

@@ -17,7 +17,10 @@ from emulator.scenario.matchers import RequestAttributes
 from emulator.scenario.models import Rule, Times
 from emulator.scenario.outcomes import Share
 
+TimeTest = Callable[[int, RequestAttributes], bool]
 _MAX_VALUE = 80  # characters
+_MAX_SEEN = 65_536  # requests of which a share remembers the place
+_DAY = 86400  # seconds
 
 
 def format_match(value: Condition | JSON) -> str:
@@ -26,9 +29,6 @@ def format_match(value: Condition | JSON) -> str:
         value = value.model_dump(by_alias=True, exclude_unset=True)
     text = dump_text(value[0] if isinstance(value, tuple) and len(value) == 1 else value)
     return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 1] + "…"
-
-
-TimeTest = Callable[[int, RequestAttributes], bool]
 
 
 def compile_count_key(rule: Rule) -> Callable[[RequestAttributes], bytes]:
@@ -45,9 +45,6 @@ def compile_count_key(rule: Rule) -> Callable[[RequestAttributes], bytes]:
             return lambda attributes: of_deployment(attributes.vendor, attributes.deployment)
     key = derive_key(rule.name)
     return lambda attributes: key
-
-
-_MAX_SEEN = 65_536  # requests of which a share remembers the place
 
 
 class ShareTest:
@@ -123,9 +120,6 @@ def _compile_moments(times: Times, draw: Callable[[bytes, int], float] | None) -
         yield "probability", lambda ordinal, attributes: draw(attributes.fingerprint, attributes.attempt) < probability
 
 
-_DAY = 86400  # seconds
-
-
 def _compile_between(begin: float, end: float) -> TimeTest:
     """Compile a test of the time since the start, of the time of day, or of the date."""
     if isinstance(begin, Instant):
@@ -138,6 +132,7 @@ def _compile_between(begin: float, end: float) -> TimeTest:
 
 
 def describe_time(times: Times, key: str, ordinal: int, attributes: RequestAttributes, draw: float | None) -> str:
+    """Describe why a key of ``times`` does not hold for the ``ordinal``-th request of a rule."""
     if key == "between" and times.between is not None and type(times.between[0]) is not float:
         return f"at {write_date(attributes.now)}, wanted {format_match([*map(str, times.between)])}"
     since_start, wanted = attributes.since_start, format_match(getattr(times, key))

@@ -14,6 +14,11 @@ from tests.untyped_json import JSON
 RULES = "rules: [{name: fixed, reply: {text: one two three}}]\n"
 
 
+before_and_after_reading = pytest.mark.parametrize(
+    "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
+)
+
+
 async def leave(start: Start, scenario: str = "") -> tuple[Running, CallRecord]:
     """Return a server that has handled one call, and its record."""
     running = await start(RULES + scenario, vendors=[TOY])
@@ -30,9 +35,7 @@ async def test_entry_is_built_only_when_read(start: Start) -> None:
     assert trace.load() is entry
 
 
-@pytest.mark.parametrize(
-    "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
-)
+@before_and_after_reading
 async def test_figures_survive_dropped_payload(start: Start, before: Callable[[CallRecord], object]) -> None:
     _, trace = await leave(start)
     before(trace)
@@ -43,9 +46,7 @@ async def test_figures_survive_dropped_payload(start: Start, before: Callable[[C
     assert (trace.request.body, dict(trace.request.headers), trace.response) == (b"", {}, None)
 
 
-@pytest.mark.parametrize(
-    "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
-)
+@before_and_after_reading
 async def test_discarded_record_has_figures_alone(start: Start, before: Callable[[CallRecord], object]) -> None:
     _, trace = await leave(start)
     before(trace)
@@ -57,9 +58,7 @@ async def test_discarded_record_has_figures_alone(start: Start, before: Callable
     assert (trace.failure, trace.rule, trace.faults) == ("", "fixed", ())
 
 
-@pytest.mark.parametrize(
-    "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
-)
+@before_and_after_reading
 async def test_long_path_is_truncated(start: Start, before: Callable[[CallRecord], object]) -> None:
     running = await start(vendors=[TOY])
     await running.ask("toy", f"/{'long' * 1000}", {})
