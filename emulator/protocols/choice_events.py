@@ -3,8 +3,6 @@
 The renderers of all vendors read plans so: streams by the events, whole responses by the message.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from heapq import merge

@@ -16,8 +16,6 @@ name of a type, ``#Name`` of another shape, or an object with one of these keys:
 A ``null`` fits every shape. Azure and Databricks check requests of OpenAI's and Anthropic's APIs with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

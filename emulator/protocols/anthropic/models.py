@@ -4,8 +4,6 @@ Source: the package ``@anthropic-ai/sdk`` 1.14, ``resources/models.ts``. Whether
 the lifecycle is unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind

@@ -3,8 +3,6 @@
 The model list and Azure's message batches have such pages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from emulator.core.json import JSON, Object

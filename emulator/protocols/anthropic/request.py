@@ -4,8 +4,6 @@ Source: docs.anthropic.com, "Messages"; error texts as the service and its pydan
 fields unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Source: docs.anthropic.com, "Messages" and "Streaming Messages".
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 

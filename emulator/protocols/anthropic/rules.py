@@ -4,8 +4,6 @@ Sources of the texts: issue threads of the projects that are named; docs.anthrop
 caching", "Handle tool use" (results come first in a message).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind

@@ -1,7 +1,5 @@
 """Validate and parse a request of the Gemini API: fields, contents, tools, sampling, schemas; for Databricks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal

@@ -4,8 +4,6 @@ Source: ai.google.dev, "GenerateContentResponse" and "streamGenerateContent". A 
 an object of arguments; thoughts are counted apart from the candidates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace

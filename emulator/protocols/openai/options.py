@@ -5,8 +5,6 @@ changes no answer. Messages that are plain texts are valid for every vendor. Any
 validation, in the vendor's order of errors.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable
 from contextlib import suppress

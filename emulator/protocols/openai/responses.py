@@ -3,8 +3,6 @@
 Azure and Databricks render them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Literal

@@ -4,8 +4,6 @@ Sources: platform.openai.com, "Structured model outputs" (supported schemas); te
 openai-python and litellm quote them, their order unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from emulator.core.json import JSON, Object, dump_text, format_value

@@ -5,8 +5,6 @@ Sources: learn.microsoft.com, "Azure OpenAI REST API reference" (``/openai/deplo
 (``/models`` and the root). ``/endpoints/{deployment}`` stands for the host name of an endpoint of its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import Literal

@@ -4,8 +4,6 @@ Sources: Databricks, "Foundation model REST API reference", completion task; dat
 streams.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from emulator.core.calls import InferenceCall

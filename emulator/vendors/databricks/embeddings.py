@@ -3,8 +3,6 @@
 Source: Databricks, "Foundation model REST API reference", embedding task.
 """
 
-from __future__ import annotations
-
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind

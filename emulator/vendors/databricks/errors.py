@@ -4,8 +4,6 @@ Sources: github.com threads that quote real answers (named at each text), docs.d
 limits and regions", databricks-sdk error mapping. Texts without a source are marked unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Find the model family of an endpoint (Claude, GPT, Gemini, open, …), and with it the endpoint's default traits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal

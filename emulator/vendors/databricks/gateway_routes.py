@@ -4,8 +4,6 @@ Sources: databricks-openai (``use_ai_gateway``, ``use_ai_gateway_native_api``), 
 refusals' texts and the discovery of models are unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

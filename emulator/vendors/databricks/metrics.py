@@ -3,8 +3,6 @@
 Source: docs.databricks.com, "Track and export serving endpoint health metrics".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.http import Request, Response

@@ -8,8 +8,6 @@ which Databricks stops serving it (the emulator continues), ``limits`` its pay-p
 A member that is no field of a deployment is a trait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path

@@ -3,8 +3,6 @@
 Sources: databricks-sdk ``serving_endpoints.query``; mlflow's scoring protocol for the shapes of input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from emulator.core.calls import InferenceCall

@@ -4,8 +4,6 @@ Source: docs.databricks.com, "Query serving endpoints" and "Foundation model RES
 for discovery and management.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from emulator.core.calls import InferenceCall

@@ -1,7 +1,5 @@
 """Validate and parse sampling parameters, and limit output tokens, for all generative routes."""
 
-from __future__ import annotations
-
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_number, as_text
 from emulator.core.requests import InferenceRequest, Sampling

@@ -4,8 +4,6 @@ Sources: docs.databricks.com, "Function calling" and "Structured outputs on Data
 types and ``additionalProperties`` are observed, the others are modelled on them and unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from emulator.core.errors import EmulatedError

@@ -15,7 +15,6 @@ from emulator.vendors.mindie.ranges import MAX_UINT64
 
 Fields = Mapping[str, JSON]
 
-MAX_INT64 = 2**63 - 1
 PARSE_FAILED = "Failed to parse context to json body"
 _FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Python's from 1e16
 

@@ -3,8 +3,6 @@
 Source: model_server, src/llm/apis/openai_completions.cpp, parseCompletionsPart and serializeUnaryResponse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from emulator.core.calls import InferenceCall

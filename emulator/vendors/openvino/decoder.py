@@ -1,7 +1,5 @@
 """Parse JSON, classify numbers and encode strings as OpenVINO Model Server does with its library rapidjson."""
 
-from __future__ import annotations
-
 import re
 from math import copysign, inf, isfinite
 from struct import pack, unpack

@@ -3,8 +3,6 @@
 Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_parser.cpp.
 """
 
-from __future__ import annotations
-
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError

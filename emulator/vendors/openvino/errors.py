@@ -4,8 +4,6 @@ Source: model_server, src/status.cpp, src/http_server.cpp and src/http_rest_api_
 scenario causes use the common status in the usual envelope.
 """
 
-from __future__ import annotations
-
 import re
 
 from emulator.core.dataclass import fast_dataclass

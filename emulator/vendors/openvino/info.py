@@ -4,8 +4,6 @@ Source: model_server, src/http_rest_api_handler.cpp, src/kfs_frontend/kfs_grpc_i
 src/model_service.cpp.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

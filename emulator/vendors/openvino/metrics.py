@@ -4,8 +4,6 @@ Source: model_server, docs/metrics.md, src/metrics/metric_config.cpp, src/model_
 src/mediapipe_internal/mediapipegraphexecutor.hpp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.http import Request, Response

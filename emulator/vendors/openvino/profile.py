@@ -1,7 +1,5 @@
 """Profile of an OpenVINO deployment: kind of the servable, its node name in error texts, its graph file's settings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from emulator.core.dataclass import fast_dataclass

@@ -6,8 +6,6 @@ range of doubles makes the document invalid. Source: Tencent/rapidjson at 973dc9
 (parseJsonWithDepthLimit).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from math import isinf

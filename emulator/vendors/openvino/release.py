@@ -3,8 +3,6 @@
 Source: openvinotoolkit/model_server, the tagged source trees ``v2024.2`` to ``v2026.3``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -3,8 +3,6 @@
 Source: model_server, src/http_rest_api_handler.cpp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from emulator.core.calls import InferenceCall

@@ -4,8 +4,6 @@ Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart, and 
 createGenerationConfig; openvino.genai, src/cpp/src/generation_config.cpp, validate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import inf
 

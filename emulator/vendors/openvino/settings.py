@@ -3,8 +3,6 @@
 Some are defaults for what stands in a deployment's graph file.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import Literal

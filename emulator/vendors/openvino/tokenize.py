@@ -3,8 +3,6 @@
 Source: model_server, src/tokenize/tokenize_parser.cpp.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from emulator.core.http import Response

@@ -3,8 +3,6 @@
 Source: model_server, src/llm/apis/openai_completions.cpp (2025.2 to 2026.1) and openai_api_handler.cpp, parseTools.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from emulator.core.dataclass import fast_dataclass

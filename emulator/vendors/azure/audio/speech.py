@@ -4,8 +4,6 @@ Sources: openai/openai-openapi, ``CreateSpeechRequest`` and its events; learn.mi
 (Azure OpenAI)". Content types are those of the OpenAI API; texts of refusals unverified but for ``voice``.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Annotated, Literal

@@ -3,8 +3,6 @@
 Times divide the sound evenly over its tokens and characters.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ Sources: openai/openai-openapi, "Audio"; Azure/azure-rest-api-specs, ``/deployme
 issue 8214 (formats of a model). Texts of other refusals unverified.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import deque
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The service's model decides whether to search and for what; here each request th
 searches once. Sources: openai/openai-openapi, ``FileSearchTool``; learn.microsoft.com, "Azure OpenAI Responses API".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Sources: learn.microsoft.com, "Azure OpenAI Responses API", "Background tasks"; 
 azure-ai-agentserver-responses (refusals); openai/openai-python issue 2828 (how long a stream can be replayed).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from math import inf
 

@@ -3,8 +3,6 @@
 Source: learn.microsoft.com, "Azure OpenAI Assistants file search", supported file types.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Iterator
 

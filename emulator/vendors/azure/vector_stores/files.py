@@ -3,8 +3,6 @@
 Source: openai/openai-openapi, "Vector store files", "Vector store file batches". Texts of refusals unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

@@ -4,8 +4,6 @@ The service compares embeddings and ranks again; here a chunk scores by the word
 rare ones more than the frequent. Chunks have four characters a token.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

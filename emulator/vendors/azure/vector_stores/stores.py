@@ -5,8 +5,6 @@ response does not. Sources: openai/openai-openapi, "Vector stores"; learn.micros
 refusals as the OpenAI API words them, unverified for Azure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar
 

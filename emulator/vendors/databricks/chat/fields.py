@@ -4,8 +4,6 @@ Source: Databricks, "Foundation model REST API reference", chat task; databricks
 open models reject.
 """
 
-from __future__ import annotations
-
 from emulator.core.dataclass import fast_dataclass
 from emulator.vendors.databricks.decoder import (
     ANY,

@@ -1,7 +1,5 @@
 """Validate the messages of a chat request and their order."""
 
-from __future__ import annotations
-
 from emulator.core.json import JSON, Object, as_array, as_object, quote_value
 from emulator.vendors.databricks.decoder import OBJECT, STRING, Struct, error_parameter, error_type
 from emulator.vendors.databricks.request import ParsedRequest

@@ -4,8 +4,6 @@ Sources: databricks-sdk (``service/serving.py``), docs.databricks.com ("Manage m
 fake server of databricks-cli for codes and texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from emulator.core.calls import Change, Write

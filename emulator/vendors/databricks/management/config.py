@@ -5,8 +5,6 @@ docs.databricks.com for valid combinations; texts of refusals are unverified but
 1081.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

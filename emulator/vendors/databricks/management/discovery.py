@@ -3,8 +3,6 @@
 Sources: databricks-sdk (``config.py``, ``oauth.py``).
 """
 
-from __future__ import annotations
-
 from emulator.core.http import Request, Response
 from emulator.core.json import Object
 from emulator.core.rng import derive_key, draw_hex, draw_uuid

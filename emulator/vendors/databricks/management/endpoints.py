@@ -4,8 +4,6 @@ Sources: databricks-sdk (``service/serving.py``) and a public capture of a real 
 unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from emulator.core.http import Request, Response

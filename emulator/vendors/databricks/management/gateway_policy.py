@@ -3,8 +3,6 @@
 Sources: databricks-sdk (``AiGatewayConfig``) and public notes on the gateway.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Sources: databricks-sdk (``AiGatewayGuardrails``, ``AiGatewayInferenceTableConfi
 Gateway" (which limits there are for which endpoints). Texts unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from emulator.core.json import JSON, Object, format_value

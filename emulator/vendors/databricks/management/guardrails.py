@@ -4,8 +4,6 @@ Sources: databricks-sdk (``AiGatewayGuardrails``), an inference-table row of Aug
 and public notes on the gateway. The detection of unsafe texts and topics is a heuristic.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -4,8 +4,6 @@ Sources: databricks-sdk (``AiGatewayRateLimit``, ``RateLimit``); docs.databricks
 the presets of a workspace, "Model Serving limits and regions".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from emulator.core.errors import EmulatedError

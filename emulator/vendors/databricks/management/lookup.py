@@ -1,7 +1,5 @@
 """Find endpoints by name: those of the scenario and the catalogue, with all changes made over the management API."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

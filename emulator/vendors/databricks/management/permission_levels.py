@@ -4,8 +4,6 @@ Source: docs.databricks.com, "Serving endpoint ACLs"; databricks-demos/dbdemos i
 directory of groups: every principal belongs to ``users`` and to no other group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind

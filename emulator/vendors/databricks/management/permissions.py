@@ -3,8 +3,6 @@
 Source: databricks-sdk, ``service/serving.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from emulator.core.calls import Change, Write

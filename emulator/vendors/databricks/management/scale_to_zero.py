@@ -3,8 +3,6 @@
 Source: docs.databricks.com, "Create custom model serving endpoints": after 30 minutes, and usually 10 to 20 seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Sources: databricks-sdk (``service/serving.py``), a public capture of a real lis
 of databricks-cli.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

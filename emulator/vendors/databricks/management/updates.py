@@ -3,8 +3,6 @@
 Sources: databricks-sdk (``service/serving.py``); the fake server of databricks-cli for the responses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from emulator.core.calls import Change

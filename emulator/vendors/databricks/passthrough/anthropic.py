@@ -5,8 +5,6 @@ With it Anthropic's own clients reach the Claude endpoints. ``protocols/anthropi
 Source: docs.databricks.com, "Query with the Anthropic Messages API"; that refusals take Anthropic's form is unverified.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from emulator.core.calls import InferenceCall

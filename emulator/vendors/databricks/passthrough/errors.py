@@ -1,7 +1,5 @@
 """Format errors as Anthropic or Google does, on the routes of their APIs."""
 
-from __future__ import annotations
-
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Headers, Request
 from emulator.core.json import Object, dump_json

@@ -7,8 +7,6 @@ Source: docs.databricks.com, "Query with the Google Gemini API"; that refusals t
 streams are unverified.
 """
 
-from __future__ import annotations
-
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind

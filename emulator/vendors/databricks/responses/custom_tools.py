@@ -4,8 +4,6 @@ Source: docs.databricks.com, "Foundation model REST API reference", ``custom_too
 ``types/responses/custom_tool.py``. The error texts are OpenAI's, ``unverified`` for Databricks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Sources: Databricks, "Foundation model REST API reference", Responses API; datab
 for what the service refuses (``status``, long ids, ids of the wrong kind).
 """
 
-from __future__ import annotations
-
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.requests import Message, ToolCall
 from emulator.protocols.openai.responses import OTHER_ITEMS

@@ -5,8 +5,6 @@ it has (tools, ``text.format``), both are accepted. Deltas have no ``obfuscation
 unverified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 ``parse.py`` gives each call its codec; ``protocols/openai/responses.py`` has the form.
 """
 
-from __future__ import annotations
-
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json

@@ -4,8 +4,6 @@ Source: model_server, src/llm/http_llm_calculator.cc (v2024.2), src/llm/apis/ope
 parseTools (v2025.0 to v2026.3), src/llm/servable.cpp, prepareInputs, and src/llm/io_processing (v2026.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache

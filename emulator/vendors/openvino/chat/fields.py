@@ -3,8 +3,6 @@
 Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart; 2026.x: openai_api_handler.cpp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from emulator.core.json import JSON

@@ -4,8 +4,6 @@ Source: model_server, src/llm/apis/openai_completions.cpp (2025.0 to 2026.1), op
 src/llm/io_processing/image_utils.cpp and input_processors/audio_decoding_processor.cpp (2026.3).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -4,8 +4,6 @@ Source: model_server, src/llm/apis/openai_completions.cpp, parseMessages; src/ll
 and src/llm/servable.cpp.
 """
 
-from __future__ import annotations
-
 from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.core.requests import Message, ToolCall
 from emulator.protocols.openai.messages import parse_tool_call

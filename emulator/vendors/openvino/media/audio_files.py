@@ -3,8 +3,6 @@
 Source: model_server, src/audio/audio_utils.cpp, with dr_wav below it.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from struct import Struct, pack
 

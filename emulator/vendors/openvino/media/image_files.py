@@ -1,7 +1,5 @@
 """Write the PNG files of generated images, with the same bytes on every machine."""
 
-from __future__ import annotations
-
 import hashlib
 from struct import pack
 from zlib import adler32, crc32

@@ -4,8 +4,6 @@ Variations are an unsupported URI. Source: model_server,
 src/image_gen/http_image_gen_calculator.cc and imagegenutils.cpp.
 """
 
-from __future__ import annotations
-
 import base64
 
 from emulator.core.calls import InferenceCall

@@ -3,8 +3,6 @@
 Source: model_server, src/image_gen/imagegenutils.cpp.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

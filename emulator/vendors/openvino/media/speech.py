@@ -3,8 +3,6 @@
 Source: model_server, src/audio/text_to_speech/t2s_calculator.cc.
 """
 
-from __future__ import annotations
-
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse

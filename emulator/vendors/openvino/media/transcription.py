@@ -3,8 +3,6 @@
 Source: model_server, src/audio/speech_to_text/s2t_calculator.cc, s2t_servable.cpp and s2t_streaming_handler.cpp.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 

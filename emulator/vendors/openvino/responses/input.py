@@ -3,8 +3,6 @@
 Source: model_server, src/llm/apis/openai_responses.cpp.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from emulator.core.json import JSON, Object

@@ -3,8 +3,6 @@
 Source: model_server, src/llm/apis/openai_responses.cpp.
 """
 
-from __future__ import annotations
-
 from emulator.core.calls import InferenceCall
 from emulator.core.json import JSON
 from emulator.vendors.openvino.chat.fields import parse_fields, parse_token_limit

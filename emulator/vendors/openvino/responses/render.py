@@ -1,7 +1,5 @@
 """Codec of ``/v3/responses``: it renders whole responses; ``stream.py`` has the events of streams."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass

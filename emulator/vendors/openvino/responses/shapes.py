@@ -3,8 +3,6 @@
 Source: model_server, src/llm/apis/openai_responses.cpp, serializeResponsesUnaryResponse and serializeStreamingChunk.
 """
 
-from __future__ import annotations
-
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.plan import Choice, Plan

@@ -5,8 +5,6 @@
 Source: model_server, src/llm/apis/openai_responses.cpp, serializeStreamingChunk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

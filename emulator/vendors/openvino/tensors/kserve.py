@@ -3,8 +3,6 @@
 Source: model_server, src/rest_parser.cpp, KFSRestParser, and src/http_rest_api_handler.cpp, prepareGrpcRequest.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 

@@ -3,8 +3,6 @@
 Source: model_server, src/rest_parser.cpp, TFSRestParser, and src/http_rest_api_handler.cpp, processPredictRequest.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import chain

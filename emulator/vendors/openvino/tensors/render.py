@@ -4,8 +4,6 @@ Source: model_server, src/rest_utils.cpp, makeJsonFromPredictResponse, which wri
 tests, src/test/rest_utils_test.cpp; TensorFlow Serving, util/json_tensor.cc.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from struct import pack, unpack

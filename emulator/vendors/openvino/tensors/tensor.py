@@ -5,8 +5,6 @@ The routes of KServe and TensorFlow Serving parse requests to tensors, and rende
 Source: model_server, src/precision.cpp and src/kfs_frontend/kfs_utils.cpp.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from math import copysign, inf, prod

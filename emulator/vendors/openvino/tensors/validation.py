@@ -3,8 +3,6 @@
 KServe and TensorFlow Serving routes share it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 
