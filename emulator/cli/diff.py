@@ -3,8 +3,6 @@
 ``recording/compare.py`` finds the differences; this module sends the recorded requests and prints the result.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import tempfile

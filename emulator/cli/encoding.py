@@ -3,8 +3,6 @@
 Other programs get UTF-8; a terminal gets escapes for characters that its encoding lacks.
 """
 
-from __future__ import annotations
-
 import codecs
 import os
 import sys

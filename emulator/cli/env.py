@@ -1,7 +1,5 @@
 """``emulator env``: print the variables a vendor's clients read, in the format of a shell or of a file."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

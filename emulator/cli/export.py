@@ -1,7 +1,5 @@
 """``emulator export``: print a running emulator's journal as HAR, as a vcrpy cassette, or as recorded exchanges."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable

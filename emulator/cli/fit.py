@@ -1,7 +1,5 @@
 """``emulator fit``: print a scenario's ``latency:`` section, fitted to measured times; the package ``fit`` fits it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """``emulator import``: convert recordings and fixtures of other tools to exchanges and rules."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Quote words for the command line of sh, bash, zsh and fish, as ``emulator env`` and ``completion`` print them."""
 
-from __future__ import annotations
-
 import re
 
 _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_@%+:,./-]*")

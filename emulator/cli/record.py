@@ -3,8 +3,6 @@
 ``recording/server.py`` listens and passes calls on; this module has the banner, a line for each call and the summary.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import signal

@@ -1,7 +1,5 @@
 """``emulator sweep``: run a test command once for each fault that its calls can meet."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

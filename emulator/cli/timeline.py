@@ -1,7 +1,5 @@
 """``emulator timeline``: draw the outages of a scenario, and what clients did during them."""
 
-from __future__ import annotations
-
 import ssl
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Draw the outages of a scenario over its time as SVG, and beneath them what clients did, for ``emulator timeline``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape

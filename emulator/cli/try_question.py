@@ -1,7 +1,5 @@
 """``emulator try``: send one question to an emulator in this process, and print answer, timing and matching rule."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

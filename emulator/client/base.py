@@ -1,7 +1,5 @@
 """State that the synchronous and the asynchronous client share: the addressed server and session, and vendors' URLs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Format the calls of a failed test, one line each, for pytest's report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from emulator.control.models import RequestDetail

@@ -3,8 +3,6 @@
 Both clients warn once, before the first request; ``emulator report`` prints the same.
 """
 
-from __future__ import annotations
-
 import socket
 import warnings
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 Type checkers read them; the server validates the values. ``steps.py`` declares its functions by them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 

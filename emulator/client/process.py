@@ -1,7 +1,5 @@
 """Run an emulator in a process of its own, started by a command such as ``uvx llm-emulator``, for the pytest plugin."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

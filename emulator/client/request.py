@@ -3,8 +3,6 @@
 ``sync.py`` and ``aio.py`` send them, blocking and on asyncio.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Files that the scenario names (replies, exchanges, prices) are read here, as the emulator may run on another machine.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The synchronous and the asynchronous client differ only in how they send these requests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 from urllib.parse import quote

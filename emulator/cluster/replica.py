@@ -4,8 +4,6 @@ Such changes are of scenario, clock and session. ``await_store`` waits at the st
 ``join_cluster`` keeps the replica in the cluster while the server runs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -3,8 +3,6 @@
 ``storage`` has the lists through which replicas exchange records; ``journal/journal.py`` is the journal of one process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import logging

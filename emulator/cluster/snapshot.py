@@ -3,8 +3,6 @@
 ``replica.py`` stores such a snapshot with each change, and adopts those of other replicas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 ``http/listeners.py`` passes it every request to such a path, on any port. No scenario affects these requests.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress

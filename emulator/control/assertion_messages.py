@@ -3,8 +3,6 @@
 ``verify.py`` answers 406 with them, and the clients raise them as ``AssertionError``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

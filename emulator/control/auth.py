@@ -3,8 +3,6 @@
 ``api.py`` asks it before it runs a handler.
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import re

@@ -1,7 +1,5 @@
 """Compare journal entries with the requests that a test expects (``/_emulator/verify``), field by field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

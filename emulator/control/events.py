@@ -3,8 +3,6 @@
 The console shows new calls by them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """Compile the query of ``/_emulator/requests`` or ``/events``, such as ``?status=429``, to a test of one record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from emulator.control.models import Filters, RequestEntry

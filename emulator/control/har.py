@@ -3,8 +3,6 @@
 Source: HTTP Archive (HAR) format 1.2, sections ``entries``, ``request``, ``response``, ``content``, ``timings``.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 The pytest plugin writes it with ``--emulator-report``, and ``POST /_emulator/report`` returns it.
 """
 
-from __future__ import annotations
-
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence

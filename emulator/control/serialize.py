@@ -3,8 +3,6 @@
 ``GET /_emulator/requests/{id}`` shows them; verdicts read the texts of responses by it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 So the console can show and edit the active scenario without them; ``cluster/snapshot.py`` shows it masked, too.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -3,8 +3,6 @@
 ``verdicts/`` has the rules; this module reads the calls from the journal and the figures from the scenario.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 

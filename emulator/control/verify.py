@@ -1,7 +1,5 @@
 """``POST /_emulator/verify``: check that the journal has the requests that a test expects, now or within a timeout."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Wait for new or changed journal records without polling; for lists with ``wait``, verifications and events."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

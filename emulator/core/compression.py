@@ -3,8 +3,6 @@
 Requests to vendors and to the control API may be compressed with gzip or deflate.
 """
 
-from __future__ import annotations
-
 import zlib
 
 from emulator.core.cost_limits import INLINE_BYTES

@@ -4,8 +4,6 @@
 in the worker thread, so that the event loop stays responsive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Run long work in a single worker thread, or in slices, so that the event loop stays responsive."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Build the message about a missing extra, with the ``pip`` command that installs it in this environment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _NAME = "llm-emulator"

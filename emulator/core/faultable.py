@@ -3,8 +3,6 @@
 ``faults/measure.py`` converts a vendor's response to it, and each fault returns a changed copy.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

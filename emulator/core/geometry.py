@@ -3,8 +3,6 @@
 ``scenario/geometry.py`` has the YAML models, ``generation/embeddings/declared.py`` builds the vectors.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ The health probe, Azure's ``Strict-Transport-Security`` and the choice of truste
 stay minimal for the health probe.
 """
 
-from __future__ import annotations
-
 
 def is_loopback(host: str) -> bool:
     """Return whether a host is this machine: a loopback address, ``localhost`` or a name under it."""

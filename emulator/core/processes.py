@@ -3,8 +3,6 @@
 The server starts its workers so, and ``emulator record`` the process that writes exchanges.
 """
 
-from __future__ import annotations
-
 import sys
 
 

@@ -3,8 +3,6 @@
 ``handler/reply_functions.py`` calls it in place of a rule's reply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 A vendor's parser builds one of each accepted request, and ``generation/`` answers it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf

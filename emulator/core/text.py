@@ -1,7 +1,5 @@
 """Text helpers: integers of any length, HTTP reason phrases, and escaping of untrusted text for logs and terminals."""
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
 

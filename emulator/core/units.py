@@ -4,8 +4,6 @@ YAML writes ``200ms``, ``1m30s`` or ``4MiB``; Python holds float seconds and int
 ``Duration``, ``Size``, ``Timestamp``, ``Moment`` and ``Whole`` type its fields.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Annotated

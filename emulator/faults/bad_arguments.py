@@ -1,7 +1,5 @@
 """Fault ``bad_arguments``: a tool call whose arguments are broken, as ``generation/broken_arguments.py`` does it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -3,8 +3,6 @@
 ``apply_faults`` applies those that a rule or a header has chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from math import inf
 from typing import ClassVar, TypeVar

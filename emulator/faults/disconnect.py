@@ -1,7 +1,5 @@
 """Fault ``disconnect``: the connection is reset."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf
 from typing import Literal

@@ -1,7 +1,5 @@
 """Fault ``drip``: a slow connection, over which the response arrives a few bytes at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Fault ``drop``: fields are left out."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """Fault ``duplicate``: an event of a stream is sent twice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Fault ``empty_body``: a response has no body."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

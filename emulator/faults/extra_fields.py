@@ -1,7 +1,5 @@
 """Fault ``extra_fields``: JSON objects of the response have unknown fields."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Locate the positions of faults in a body, by comparing the response before and after each fault; for the journal."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fault ``garbage``: the JSON of the body, or of one event, breaks off in its middle."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from emulator.core.faultable import FaultableResponse

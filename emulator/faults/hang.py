@@ -1,7 +1,5 @@
 """Fault ``hang``: a response never begins, or never ends."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf
 from typing import Literal

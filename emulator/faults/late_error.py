@@ -1,7 +1,5 @@
 """Fault ``late_error``: an error arrives after the stream has begun."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 

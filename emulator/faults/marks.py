@@ -3,8 +3,6 @@
 Positions such as ``before: usage`` and the faults that remove these parts need them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from emulator.core.faultable import FaultableResponse

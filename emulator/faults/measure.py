@@ -4,8 +4,6 @@ Events of a stream carry their token counts. In a whole body the text of the tok
 vendor's text members.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from emulator.core.faultable import Chunk, FaultableResponse

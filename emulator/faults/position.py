@@ -1,7 +1,5 @@
 """``Positioned``, the base of faults that act at a position: a byte, token, event or named part of the response."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, Self

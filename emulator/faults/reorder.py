@@ -1,7 +1,5 @@
 """Fault ``reorder``: two events of a stream are swapped."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from emulator.core.faultable import FaultableResponse

@@ -1,7 +1,5 @@
 """Fault ``split``: the right bytes, divided into awkward writes (single bytes, inside a character, across events)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Fault ``stall``: a response pauses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Fault ``status``: the right body under a wrong HTTP status."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Fault ``truncate``: a response ends too early, as if it were complete."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

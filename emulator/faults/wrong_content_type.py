@@ -1,7 +1,5 @@
 """Fault ``wrong_content_type``: the right body under a wrong ``Content-Type``."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Literal
 

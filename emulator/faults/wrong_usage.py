@@ -1,7 +1,5 @@
 """Fault ``wrong_usage``: token counts do not add up."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from emulator.core.faultable import Edit, FaultableResponse

@@ -3,8 +3,6 @@
 ``emulator fit`` prints the result. The Bayesian information criterion chooses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, exp, floor, isfinite, log, sqrt

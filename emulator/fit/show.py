@@ -1,7 +1,5 @@
 """Format fitted latency as a ``latency:`` section, and draw measured against fitted times, for ``emulator fit``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

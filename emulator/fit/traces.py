@@ -7,8 +7,6 @@ Sources: vLLM, ``vllm/benchmarks/serve.py`` (``--save-result --save-detailed``: 
 ``info``, in later releases with ``response_metrics``; ``apis/base.py``).
 """
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left, bisect_right
 from collections import Counter

@@ -4,8 +4,6 @@ Sources: vcrpy, ``vcr/serialize.py``, ``vcr/serializers/compat.py`` and ``vcr/st
 Archive (HAR) format 1.2, sections ``entries``, ``request``, ``response``, ``content``, ``timings``.
 """
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Read files of other tools, recognised by their content, and write their exchanges and rules to a folder, redacted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Sources: aimock 1.43, ``skills/write-fixtures/SKILL.md``, ``src/types.ts`` (``Fi
 llmposter 0.5, ``docs/fixtures.md``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 

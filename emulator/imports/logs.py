@@ -4,8 +4,6 @@ Sources: LiteLLM, ``docs/proxy/logging_spec.md`` (StandardLoggingPayload); OpenA
 the output object.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from emulator.core.json import JSON, Object, dump_json, parse_json

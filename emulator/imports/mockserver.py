@@ -4,8 +4,6 @@ Sources: MockServer 7.6, its OpenAPI document (``Expectation``, ``HttpRequest``,
 ``Times``); the headers of recorded responses as ``retrieve?type=RECORDED_EXPECTATIONS`` returns them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """Find the vendor of a recorded URL by its host or path, and the path of the same route in the emulator."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from urllib.parse import SplitResult, quote, urlsplit

@@ -3,8 +3,6 @@
 ``pacing.py`` draws TTFT, ITL and prefill from them.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from hashlib import shake_128

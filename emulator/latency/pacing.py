@@ -3,8 +3,6 @@
 ``handler/planning.py`` sets the due times of each plan by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Self

@@ -3,8 +3,6 @@
 ``spans.py`` builds the spans.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 ``handler/recorder.py`` adds each call. The pages of the vendors and of the emulator read them.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

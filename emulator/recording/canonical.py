@@ -3,8 +3,6 @@
 Replays find the recorded exchange of a new request by it, and ``emulator diff`` pairs the requests of two recordings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

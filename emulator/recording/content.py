@@ -3,8 +3,6 @@
 Replays, ``emulator diff``, ``emulator import`` and ``emulator fit`` read recordings by it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType

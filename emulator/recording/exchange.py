@@ -1,7 +1,5 @@
 """Exchange, a recorded request with its response, the time of every write and how it ended; and its text file."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence

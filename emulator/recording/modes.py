@@ -3,8 +3,6 @@
 Source: vcrpy, ``docs/usage.rst``, "Record Modes".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass

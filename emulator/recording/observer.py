@@ -1,7 +1,5 @@
 """Observer of a call that ``relay.py`` passes on; ``folder.py`` records by it, forwarded requests enter the journal."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from typing import Literal, Protocol

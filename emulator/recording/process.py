@@ -3,8 +3,6 @@
 ``emulator record`` starts it.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import struct

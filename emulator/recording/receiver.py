@@ -4,8 +4,6 @@ aiohttp's parser reads the bytes after a response as another response. If they a
 head, it drops the response as well, which every other client reads to its announced end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable

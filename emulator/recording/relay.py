@@ -3,8 +3,6 @@
 The server of ``emulator record`` and forwarded requests use it; an observer sees each part.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Pass the body of a service's response on to the client, each part within the call that receives it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic

@@ -1,7 +1,5 @@
 """Server of ``emulator record``: listen for clients, pass their calls on to the real services, record them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import ssl

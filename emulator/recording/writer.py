@@ -1,7 +1,5 @@
 """Write the files of exchanges part by part, redacted; in this process, or by ``process.py`` in another."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Sequence

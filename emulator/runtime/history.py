@@ -3,8 +3,6 @@
 ``runtime.py`` holds it; ``GET /_emulator/history`` returns the samples.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 ``runtime.py`` looks up the session of each request.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import OrderedDict

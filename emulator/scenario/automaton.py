@@ -4,8 +4,6 @@ The module has the part of google-re2's interface that :mod:`emulator.scenario.r
 RE2's, except scripts such as ``\p{Greek}`` and ``\C``, which are refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 ``placeholders.py`` fills them in.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -3,8 +3,6 @@
 ``emulator check`` and all commands that load a scenario print mistakes so.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

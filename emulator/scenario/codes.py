@@ -3,8 +3,6 @@
 Every mistake, warning and note has one; docs/scenarios.md lists them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Literal

@@ -1,7 +1,5 @@
 """Diagnostics of scenario files, and their messages from pydantic's errors, with the nearest valid name for a typo."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

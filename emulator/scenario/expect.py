@@ -5,8 +5,6 @@ with ``robust: false`` asks only for the rules that it names. ``control/verdict.
 enforces ``budget``. Of a price, ``source`` is the page that states it and ``date`` the day on which it did.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal, Self
 

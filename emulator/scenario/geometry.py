@@ -3,8 +3,6 @@
 ``models.py`` has the deployments; ``generation/embeddings/`` makes the vectors, from the geometry built here.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator

@@ -4,8 +4,6 @@
 also in one header behind a comma), ``x-emulator-ttft: 2s``. Each is written as a rule's outcome would be.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

@@ -3,8 +3,6 @@
 ``cli/schema.py`` adds the vendors' settings and the names of tokenizers, and prints it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from typing import get_args
 

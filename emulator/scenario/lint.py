@@ -3,8 +3,6 @@
 ``emulator check`` prints the warnings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum

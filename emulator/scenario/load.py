@@ -3,8 +3,6 @@
 The server and all commands that take a scenario load it here.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Source positions (file, line, column) of the values and keys of a scenario, for diagnostics."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from emulator.core.json import JSON

@@ -1,7 +1,5 @@
 """Find quotas, counts and outages whose callers, vendors or deployments do not exist, for the warnings of ``lint``."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 
 from emulator.scenario import codes

@@ -4,8 +4,6 @@
 ``runtime/services.py`` removes a retired deployment from its vendor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import formatdate

@@ -3,8 +3,6 @@
 ``outage_effects.py`` has what no rule can express.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import log
 from typing import Annotated, Literal, Self

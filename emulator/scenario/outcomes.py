@@ -1,7 +1,5 @@
 """Models of a rule's outcome (error, reply, latency, faults) and of ``times``, which limits its matches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Literal, Self

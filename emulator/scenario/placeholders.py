@@ -3,8 +3,6 @@
 ``handler/decide.py`` fills in the reply of the rule that matches.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice

@@ -3,8 +3,6 @@
 Both the server's loader and the client, which sends a scenario, insert them.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from emulator.core.json import JSON

@@ -3,8 +3,6 @@
 ``credentials.py`` redacts those that the scenario lists.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -3,8 +3,6 @@
 Both the server's loader and the client, which sends a scenario, read them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read the texts of replies that a scenario keeps in files (``reply: {file: …}``), below the scenario's folder."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -3,8 +3,6 @@
 An earlier rule takes all calls of such a rule, or its ``when`` contradicts itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

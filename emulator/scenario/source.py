@@ -3,8 +3,6 @@
 ``scenario/load.py`` loads the server's scenarios so, and ``client/scenario.py`` those that a test sends.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Apart from ``matching.py``, which is compiled: a compiled function takes a moment for a plain number of seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """Reject scenarios that several workers without a shared store cannot serve, as each would count requests alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from emulator.latency import Latency

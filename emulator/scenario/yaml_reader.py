@@ -3,8 +3,6 @@
 ``load.py`` reads every scenario file by it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right

@@ -3,8 +3,6 @@
 Users' tests, the pytest plugin, ``emulator try`` and ``emulator diff`` run one so.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence

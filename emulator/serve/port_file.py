@@ -3,8 +3,6 @@
 ``emulator serve --port-file`` and ``emulator record`` write it.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Run one server process from its settings to its shutdown: alone, or as a worker."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

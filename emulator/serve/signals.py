@@ -3,8 +3,6 @@
 Every program that serves uses it: ``emulator serve``, its workers and ``emulator record``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

@@ -1,7 +1,5 @@
 """Supervise workers that share ports: start them, restart those that die, drain them at the end."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

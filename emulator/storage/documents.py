@@ -3,8 +3,6 @@
 ``StorageLimits`` has the maxima of every kind of store.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ The first call of a class is its sample. If that contains an id from the answer 
 response, the class has the earlier call as well.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from collections import Counter

@@ -1,7 +1,5 @@
 """Cells of a sweep, which are what it tries one by one: a class of calls, a fault, and a position of the fault."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args

@@ -3,8 +3,6 @@
 A command that hangs is ended after a time limit, with the processes that it started.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

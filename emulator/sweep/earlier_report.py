@@ -1,7 +1,5 @@
 """Read the report of an earlier sweep, and decide which of its outcomes still hold after changes of calls or files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Write the outcome of a sweep as one standalone HTML page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """Places for the runs of a sweep: so many work at a time, while others wait for an answer that never comes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock, Timer

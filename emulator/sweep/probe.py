@@ -3,8 +3,6 @@
 Cells whose bytes are the same need one run of the command between them.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Write the outcomes of a sweep as Markdown, JSON, JUnit XML, SARIF, and as one scenario for each failure."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 A cell is a class of calls, a fault and its position; ``cells.py`` lists them. ``cli/sweep.py`` runs the sweep.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

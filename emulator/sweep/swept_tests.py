@@ -4,8 +4,6 @@ A run passes :data:`SWEEP_VARIABLE` to its command. The pytest plugin then gives
 writes a file of what the test did; one of these tests meets the fault.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

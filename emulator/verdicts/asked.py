@@ -3,8 +3,6 @@
 ``Call.asked`` (``verdicts/calls.py``) takes the seconds from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 

@@ -3,8 +3,6 @@
 Nor does it try one request more often than the budget allows.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from operator import attrgetter

@@ -3,8 +3,6 @@
 ``control/verdict.py`` builds them from journal records.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set

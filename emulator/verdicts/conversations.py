@@ -1,7 +1,5 @@
 """Rules of verdicts on what no later prompt may have: text of a cut stream, a plain result of broken tool arguments."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Judge the calls of a session by all rules about sound clients, for ``GET /_emulator/verdict``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

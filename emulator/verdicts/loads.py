@@ -1,7 +1,5 @@
 """Rules of verdicts about how long calls last, how many run at once, and whether connections are reused."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Sequence

@@ -3,8 +3,6 @@
 Usage and budgets take the cost of calls from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

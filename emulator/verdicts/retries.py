@@ -1,7 +1,5 @@
 """Rules of verdicts about retries: which requests are repeated, how often, and under which key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from emulator.core.redaction.credentials import MaskedCredential

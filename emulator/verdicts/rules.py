@@ -3,8 +3,6 @@
 ``control/verdict.py`` takes the figures from ``expect`` and ``budget`` of the scenario.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -3,8 +3,6 @@
 ``control/verdict.py`` calls it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rules of verdicts about the time between attempts: ``Retry-After``, back-off, jitter."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise

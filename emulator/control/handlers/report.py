@@ -1,7 +1,5 @@
 """Handler of ``POST /_emulator/report``: the journal and the console's views as one HTML page."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Handlers of ``/_emulator/requests`` and ``/verify``: list and show journal records, and check for expected ones."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 

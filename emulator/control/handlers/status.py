@@ -1,7 +1,5 @@
 """Handlers of state that is computed on demand: limits, metrics, rules, load, open calls, checks of a scenario."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Handlers of ``/_emulator/verdict`` and ``/usage``: the rules that a session's client broke, the tokens it spent."""
 
-from __future__ import annotations
-
 from emulator.control import models
 from emulator.runtime.runtime import Runtime
 

@@ -1,7 +1,5 @@
 """Redact credentials in bodies: JSON, forms, multipart, event streams; for recordings, the journal and HAR."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from urllib.parse import quote_plus, unquote_plus

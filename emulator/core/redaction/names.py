@@ -3,8 +3,6 @@
 The values under such names are redacted in the journal, in recordings and in printed scenarios.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

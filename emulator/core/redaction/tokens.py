@@ -3,8 +3,6 @@
 Recordings are searched for them, as they may be shared; the journal is not.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator

@@ -3,8 +3,6 @@
 The journal and recordings redact requests and responses by it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, unquote, unquote_plus

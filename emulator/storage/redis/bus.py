@@ -1,7 +1,5 @@
 """Bus over which replicas exchange changes and replies: a Redis server with an inbox list for each replica."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
