@@ -21,7 +21,7 @@ _MAX_FINGERPRINTS = 20_000  # different requests of a session of which attempts 
 _MAX_EPOCHS = 20_000  # cleared sessions that may still have requests in flight
 _MAX_STALE = 1000  # evicted entries left in a deque before it is rebuilt
 _MAX_PAYLOAD_BYTES = 32 * 1024**2  # of all payloads together
-_MAX_PENDING = 200  # records in a batch
+_MAX_PENDING = 50  # records in a batch: more would delay responses
 SCENARIO_BYTES = 32 * 1024  # bytes charged for a scenario while an entry with a payload refers to it; its least size
 Listener = Callable[[JournalItem], None]
 _read_seq = attrgetter("seq")
@@ -43,7 +43,7 @@ class Journal:
 
     ``listeners`` are called once for each record, such as the access log; ``watchers`` again when a record changes.
     They use :meth:`JournalItem.without_payload`, since :meth:`JournalItem.load` builds the whole entry.
-    Without listeners and watchers, records enter in batches of up to 200, or at the next read of the journal.
+    Without listeners and watchers, records enter in batches of up to 50, or at the next read of the journal.
     A reader of many records holds ``reading`` for 100 at a time, so that concurrent readers take turns.
     A record without its payload no longer refers to its scenario, either.
     """

@@ -16,9 +16,11 @@ from emulator.core.cache import clear_all, clear_with_all
 from emulator.core.vendor import Vendors
 from emulator.generation.vocabulary import load_vocabulary
 
-_YOUNG = 5_000  # net new objects until a collection of generation 0, which then takes about half a millisecond
+# Net new objects until a collection of generation 0. It takes as long as there are new objects alive: with a full journal,
+# in which each request replaces an old one, that is four times as many.
+_YOUNG = 1_000
 _NEVER = 1_000_000  # a full collection takes a second at ten thousand streams: :class:`CollectionPolicy` starts it
-_QUIET, _OVERDUE = 60, 240  # young collections since the last full one; starting 10,000 streams takes about 180
+_QUIET, _OVERDUE = 300, 1200  # young collections since the last full one; starting 10,000 streams takes about 900
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # option numbers of mallopt(3)
 _LARGE = 512 * 1024  # bytes; asyncio allocates 256 KiB for each read, which must not be mapped every time
 _SPARE = 16 * 1024**2  # free bytes that the top of the heap keeps

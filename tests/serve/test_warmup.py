@@ -19,11 +19,11 @@ from emulator.serve.warmup import CollectionPolicy, _collect
 @pytest.mark.parametrize(
     ("count", "busy", "looks"),
     [
-        pytest.param(59, False, 0, id="little is new"),
-        pytest.param(60, False, 1, id="much is new, and no request waits"),
-        pytest.param(60, True, 0, id="a request would wait"),
-        pytest.param(239, True, 0, id="a request still would"),
-        pytest.param(240, True, 1, id="too much is new"),
+        pytest.param(299, False, 0, id="little is new"),
+        pytest.param(300, False, 1, id="much is new, and no request waits"),
+        pytest.param(300, True, 0, id="a request would wait"),
+        pytest.param(1199, True, 0, id="a request still would"),
+        pytest.param(1200, True, 1, id="too much is new"),
     ],
 )
 def test_collection_runs_when_idle_or_overdue(count: int, busy: bool, looks: int) -> None:
@@ -64,7 +64,7 @@ def test_tidy_returns_free_memory_to_system() -> None:
     stays = [held.pop() for _ in range(20)]
     before = measure()
     del held
-    CollectionPolicy(lambda: False, lambda: 60, lambda: 0).tidy()
+    CollectionPolicy(lambda: False, lambda: 300, lambda: 0).tidy()
     assert before - measure() > 50 * 2**20
     assert len(stays) == 20
 
@@ -75,7 +75,7 @@ def measure() -> int:
 
 
 def test_large_heap_delays_next_collection() -> None:
-    counts, looked = iter([240, 299, 300]), []
+    counts, looked = iter([1200, 1499, 1500]), []
 
     def collect() -> int:
         looked.append(1)
