@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from aiohttp import http_parser
 from aiohttp.base_protocol import BaseProtocol
-from aiohttp.http import HttpRequestParser
+from aiohttp.http_parser import HttpRequestParser
 from multidict import CIMultiDictProxy
 from yarl import URL
 
 if TYPE_CHECKING:
-    from aiohttp.http import RawRequestMessage
+    from aiohttp.http_parser import RawRequestMessage
     from aiohttp.streams import StreamReader
 
 UNLIMITED = 2**30  # bytes of a body; more than any that is read

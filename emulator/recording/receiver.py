@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-import aiohttp
+from aiohttp import ClientResponse, TCPConnector  # before the next: the server may have deferred the package
 from aiohttp.client_proto import ResponseHandler
 
 _HEAD_END = re.compile(rb"[^\r\n]\r?\n\r?\n")  # aiohttp also takes lines without CR, and empty ones before the head
@@ -76,7 +76,7 @@ class ArrivalNotifier(asyncio.Protocol):
     """
 
     def __init__(
-        self, response: aiohttp.ClientResponse, on_arrival: Callable[[], None], before_loss: Callable[[], None]
+        self, response: ClientResponse, on_arrival: Callable[[], None], before_loss: Callable[[], None]
     ) -> None:
         self._on_arrival = on_arrival
         self._before_loss = before_loss
@@ -122,7 +122,7 @@ def _create_receiver(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
     return ResponseReceiver(loop)
 
 
-class ServiceConnector(aiohttp.TCPConnector):
+class ServiceConnector(TCPConnector):
     """Connector whose connections have a :class:`ResponseReceiver`."""
 
     def __init__(self, **options: object) -> None:

@@ -3,6 +3,8 @@
 Orders come as one line on stdin; the URLs that the worker serves go out as one line on stdout.
 """
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import json
@@ -12,15 +14,22 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from emulator.observability.tracing import open_spans
-from emulator.serve.server import PreparedServer, prepare, serve
-from emulator.serve.supervisor import WorkerOrders
+from emulator.core.deferred import defer_package
 from emulator.settings import SettingsError
+
+if TYPE_CHECKING:
+    from emulator.serve.server import PreparedServer
+    from emulator.serve.supervisor import WorkerOrders
 
 
 def main() -> int:
     """Serve until a signal, or until the parent process ends."""
+    defer_package("aiohttp")  # as ``emulator serve`` does, before what imports its modules
+    from emulator.observability.tracing import open_spans
+    from emulator.serve.server import prepare
+
     orders: WorkerOrders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe
     settings = orders.settings if orders.number == 0 else replace(orders.settings, report=None)  # worker 0 writes it
     with open_spans(os.environ) as spans:
@@ -29,6 +38,8 @@ def main() -> int:
 
 
 async def _work(prepared: PreparedServer, ports: Mapping[str, int]) -> int:
+    from emulator.serve.server import serve
+
     lifeline = asyncio.create_task(_follow_stdin())
     try:
         return await serve(prepared, ports, _announce, shares_ports=True)
