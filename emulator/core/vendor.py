@@ -14,8 +14,9 @@ from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.cancellation import RunningResponses
 from emulator.core.cost_limits import DEFAULT_BOUNDS, CallBounds
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import FieldNames, Request, Response
+from emulator.core.http import FieldNames, Request, Response, StreamingResponse
 from emulator.core.json import JSON
+from emulator.core.plan import Plan
 from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
 from emulator.core.vendor_settings import VendorSettings
 
@@ -142,6 +143,15 @@ class Metrics(Protocol):
 
     def generating(self, deployment: str) -> int:
         """Return the number of answers that the running calls of a deployment generate: one a prompt and choice."""
+
+
+class WholeCodec:
+    """Base of the codecs of calls that never stream."""
+
+    __slots__ = ()
+
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        raise AssertionError(f"{type(self).__name__} never streams")
 
 
 class ParsedOptions(Protocol):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Headers, Request, Response, StreamingResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON, as_array, as_number, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
+from emulator.core.vendor import WholeCodec
 from emulator.encoding import floats
 from emulator.vendors.azure.bodies import (
     EmbeddingBody,
@@ -160,7 +161,7 @@ def _count_characters(inputs: Sequence[str | tuple[int, ...]]) -> int:
 
 
 @fast_dataclass(frozen=True, slots=True)
-class EmbeddingsCodec:
+class EmbeddingsCodec(WholeCodec):
     """Codec of vectors in the requested encoding.
 
     Fields:
@@ -186,9 +187,6 @@ class EmbeddingsCodec:
         parts[-1] = b"}],%b" % tail[1:]
         headers = (*answer_headers(plan, request, self.profile), *self._count_headers(plan))
         return Response(200, b"".join(parts), headers)
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        raise AssertionError("embeddings are never streamed")
 
     def _count_usage(self, plan: Plan, openai: bool) -> dict[str, int]:
         tokens = plan.usage.prompt_tokens

@@ -6,11 +6,12 @@ Source: Databricks, "Foundation model REST API reference", embedding task.
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Mark, Request, Response, StreamingResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import dump_json, quote_value
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
+from emulator.core.vendor import WholeCodec
 from emulator.encoding.floats import dump_base64, dump_float32
 from emulator.encoding.sse import encode_string
 from emulator.vendors.databricks.chat.fields import COMMON
@@ -114,7 +115,7 @@ def _truncate(parsed: ParsedRequest, embedding_request: EmbeddingRequest) -> tup
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class EmbeddingsCodec:
+class EmbeddingsCodec(WholeCodec):
     """Codec of vectors, as numbers or in base64."""
 
     settings: DatabricksSettings
@@ -131,8 +132,3 @@ class EmbeddingsCodec:
             parts += (b'{"object":"embedding","index":%d,"embedding":' % number, item, b"},")
         parts[-1] = b'}],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (tokens, tokens)
         return Response(200, b"".join(parts), answer_headers(request, self.settings, self.served))
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        """Return the whole response as the only event; embeddings never stream."""
-        answer = self.render(plan, request)
-        return StreamingResponse([(plan.due, answer.body, 0, Mark.FINISH | Mark.USAGE | Mark.DONE)], answer.headers)

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Mark, Request, Response, StreamingResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, canonical_json, dump_json, dump_text, parse_json
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.rng import derive_key, draw_uniform
+from emulator.core.vendor import WholeCodec
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.request import ParsedRequest
@@ -25,7 +26,7 @@ _BAD_INPUT = (
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class PredictionsCodec:
+class PredictionsCodec(WholeCodec):
     """Codec of predictions; a scenario's text replaces all of them if it is JSON, else it is the only one."""
 
     settings: DatabricksSettings
@@ -39,12 +40,6 @@ class PredictionsCodec:
             predictions = [text]
         body: Object = {"predictions": predictions}
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        """Return the whole response as the only event; predictions never stream."""
-        answer = self.render(plan, request)
-        mark = Mark.FINISH | Mark.DONE
-        return StreamingResponse([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
 
 
 def parse_predictions(parsed: ParsedRequest) -> InferenceCall:

@@ -6,10 +6,11 @@ Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_par
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON, Object, as_text
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
+from emulator.core.vendor import WholeCodec
 from emulator.encoding.floats import dump_base64, dump_float64
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
@@ -21,7 +22,7 @@ Inputs = tuple[str | tuple[int, ...], ...]
 
 
 @fast_dataclass(frozen=True, slots=True)
-class EmbeddingsCodec:
+class EmbeddingsCodec(WholeCodec):
     """Codec of a list of vectors, as numbers or in base64."""
 
     headers: Headers
@@ -35,10 +36,6 @@ class EmbeddingsCodec:
             parts += (b'{"object":"embedding","embedding":', item, b',"index":%d},' % number)
         parts[-1] = parts[-1][:-1] + b'],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (count, count)
         return Response(200, b"".join(parts), self.headers)
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        response = self.render(plan, request)
-        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
 def parse_embeddings(parsed: ParsedRequest) -> InferenceCall | Response:

@@ -5,10 +5,11 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import Object
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
+from emulator.core.vendor import WholeCodec
 from emulator.encoding.floats import format_float
 from emulator.protocols.rerank import count_dimensions, score_documents
 from emulator.vendors.openvino.decoder import is_int32, promote, quote_long
@@ -17,7 +18,7 @@ from emulator.vendors.openvino.request import ParsedRequest
 
 
 @fast_dataclass(frozen=True, slots=True)
-class RerankCodec:
+class RerankCodec(WholeCodec):
     """Codec of the ``top`` most relevant documents, by descending score, optionally with their texts."""
 
     headers: Headers
@@ -44,10 +45,6 @@ class RerankCodec:
     def _compute_scores(self, plan: Plan) -> list[float]:
         """Return a score per document: float32, 0 to 1."""
         return [promote(score) for score in score_documents(plan, self.query, self.documents, by_words=self.by_words)]
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        response = self.render(plan, request)
-        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
 def parse_rerank(parsed: ParsedRequest) -> InferenceCall:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Request, Response, StreamingResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
+from emulator.core.vendor import WholeCodec
 from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.calls import NO_CALL, is_call, list_call_tokens
@@ -124,7 +125,7 @@ def _validate_parameters(
 
 
 @fast_dataclass(frozen=True, slots=True)
-class VertexCodec:
+class VertexCodec(WholeCodec):
     """Codec of the texts of all instances; ``no_calls``: which of them may call no tool."""
 
     no_calls: tuple[bool, ...]
@@ -138,6 +139,3 @@ class VertexCodec:
         if is_call(choice):
             return "".join(list_call_tokens(choice, ended=False))
         return NO_CALL if self.no_calls[choice.prompt] else choice.text()
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        raise AssertionError("/vertex does not stream")

@@ -9,11 +9,12 @@ from pydantic import ConfigDict, Field
 
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Request, Response, StreamingResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
+from emulator.core.vendor import WholeCodec
 from emulator.protocols.rerank import count_dimensions, score_documents
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.headers import answer_headers
@@ -62,8 +63,8 @@ def _parse_text(document: str | Object, fields: object) -> str:
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class RerankCodec:
-    """Codec of the best documents by falling score. It never streams."""
+class RerankCodec(WholeCodec):
+    """Codec of the best documents by falling score."""
 
     profile: DeploymentProfile
     wire: RerankRequest
@@ -81,9 +82,6 @@ class RerankCodec:
             "meta": {"api_version": {"version": version}, "billed_units": {"search_units": units}},
         }
         return Response(200, dump_json(body), answer_headers(plan, request, self.profile))
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        raise AssertionError("an order is never streamed")
 
     def _build_result(self, index: int, score: float) -> Object:
         shape: Object = {"index": index, "relevance_score": round(score, 7)}

@@ -8,10 +8,11 @@ import base64
 
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import WholeCodec
 from emulator.encoding.images import measure_picture
 from emulator.encoding.multipart import Form
 from emulator.vendors.openvino.chat.media import is_picture
@@ -48,7 +49,7 @@ _LORA = (
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
-class ImagesCodec:
+class ImagesCodec(WholeCodec):
     """Codec of ``count`` images, equal for equal requests."""
 
     headers: Headers
@@ -61,10 +62,6 @@ class ImagesCodec:
         drawn = [draw_png(self.width, self.height, self.key + bytes([number])) for number in range(self.count)]
         items = b",\n".join([b'{"b64_json":"%b"}' % base64.b64encode(png) for png in drawn])
         return Response(200, b'{"data":[%b]}\n' % items, self.headers)
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        response = self.render(plan, request)
-        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
 def parse_images(parsed: ParsedRequest) -> InferenceCall:

@@ -5,10 +5,11 @@ Source: model_server, src/audio/text_to_speech/t2s_calculator.cc.
 
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import WholeCodec
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import speak, write_wav
 from emulator.vendors.openvino.request import ParsedRequest
@@ -17,7 +18,7 @@ _RATE = 16000  # samples per second
 
 
 @fast_dataclass(frozen=True, slots=True)
-class SpeechCodec:
+class SpeechCodec(WholeCodec):
     """Codec of a WAV file for any requested format; its content type is the server's usual one: unverified."""
 
     headers: Headers
@@ -29,10 +30,6 @@ class SpeechCodec:
         reply = plan.choices[0].text() if plan.choices else ""
         sound = speak(reply or self.text, self.voice, self.speed, _RATE)
         return Response(200, write_wav(sound, _RATE), self.headers)
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        response = self.render(plan, request)
-        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
 def parse_speech(parsed: ParsedRequest) -> InferenceCall:

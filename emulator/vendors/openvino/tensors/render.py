@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from struct import pack, unpack
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.requests import Deployment
+from emulator.core.vendor import WholeCodec
 from emulator.encoding.floats import format_float
 from emulator.vendors.openvino.decoder import quote_long
 from emulator.vendors.openvino.tensors.tensor import Tensor, Value, infer
@@ -31,7 +32,7 @@ def parse_fixed(plan: Plan) -> Mapping[str, JSON]:
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
-class InferCodec:
+class InferCodec(WholeCodec):
     """Codec of KServe's format; the output ``binary_output`` is binary data behind the JSON."""
 
     headers: Headers
@@ -66,13 +67,9 @@ class InferCodec:
         inner = ",\n".join([_INDENT * 3 + member for member in members])
         return f"{{\n{inner}\n{_INDENT * 2}}}"
 
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        response = self.render(plan, request)
-        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
-
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
-class PredictCodec:
+class PredictCodec(WholeCodec):
     """Codec of TensorFlow Serving's format, by ``rows`` or by columns as the request."""
 
     headers: Headers
@@ -85,10 +82,6 @@ class PredictCodec:
         nested = {tensor.name: _nest(tensor.values(), tensor.shape) for tensor in outputs}
         text = _format_rows(nested) if self.rows else _format_columns(nested)
         return Response(200, text.encode(), self.headers)
-
-    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        response = self.render(plan, request)
-        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
 Nested = Value | list["Nested"]
