@@ -27,7 +27,7 @@ from emulator.vendors.mindie.decoder import (
 )
 from emulator.vendors.mindie.generate.fields import Parameters, build_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
-from emulator.vendors.mindie.generate.shapes import find_finish_reason, find_seed
+from emulator.vendors.mindie.generate.render import find_finish_reason, find_seed
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import ENDED, clean, quote_so_far
 from emulator.vendors.mindie.profile import MindieService

@@ -21,7 +21,7 @@ from emulator.protocols.choice_events import PLAIN
 from emulator.vendors.mindie.decoder import Fields, is_integer, is_unsigned, parse_boolean, parse_object, refusal
 from emulator.vendors.mindie.generate.fields import build_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
-from emulator.vendors.mindie.generate.shapes import find_finish_reason
+from emulator.vendors.mindie.generate.render import find_finish_reason
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.infer import Form, encode_times, parse_native_parameters
 from emulator.vendors.mindie.postprocess import ENDED, quote_so_far

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from emulator.core.calls import InferenceCall
-from emulator.vendors.openvino.media.image_files import draw_png
+from emulator.vendors.openvino.media.images import draw_png
 from emulator.vendors.openvino.release import RELEASES
 from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, PROMPT, failure, make_server, not_json

@@ -2,16 +2,24 @@
 
 The server of Whisper and the first speech models quotes pydantic's list of violations.
 
-Source: openai/openai-node issue 1284 (``voice`` of ``tts-1``); that Azure quotes it alike is unverified.
+Sources: openai/openai-node issue 1284 (``voice`` of ``tts-1``), whose issue threads have ``audio_too_short`` and the
+longest sound, too; learn.microsoft.com, "Whisper quickstart" (25 MB); streamlit-mic-recorder issue 10 and openai-java
+issue 10 (texts of Whisper); that Azure quotes violations alike, and other texts, are unverified.
 """
 
 from collections.abc import Sequence
 
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.encoding.audio_duration import measure_any
+from emulator.encoding.multipart import Form
 from emulator.vendors.azure.decoder import M, validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.profile import DeploymentProfile
+
+_FORMATS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
+_MAX_BYTES = 25 * 2**20
+_MIN_SECONDS, _MAX_SECONDS = 0.1, 1500
 
 
 def validate_fields(model: type[M], body: JSON, profile: DeploymentProfile) -> M:
@@ -48,3 +56,44 @@ def _quote(errors: Sequence[Object]) -> EmulatedError:
     """Return the error whose message is Python's text of the violations."""
     listed = [{**each, "loc": tuple(as_array(each["loc"]))} for each in errors]
     return refusals.contradicts(str(listed), None)
+
+
+def read_sound(form: Form, profile: DeploymentProfile) -> tuple[str, bytes, float]:
+    """Return name, content and seconds of the file.
+
+    Raises:
+        EmulatedError: there is none, or the model cannot read it.
+    """
+    found = next((field for field in form.fields if field.name == "file" and field.filename is not None), None)
+    if found is None or found.filename is None:
+        raise refusals.missing_parameter("file")
+    if len(found.content) > _MAX_BYTES:
+        text = f"Maximum content size limit ({_MAX_BYTES}) exceeded ({len(found.content)} bytes read)"
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=413)
+    is_whisper = profile.traits.get("container") is True
+    form_name = found.filename.rpartition(".")[2].lower() if "." in found.filename else ""
+    if form_name not in _FORMATS:
+        raise _error_name(form_name, is_whisper=is_whisper)
+    try:
+        seconds = measure_any(found.content)
+    except ValueError:
+        raise _error_content(is_whisper=is_whisper) from None
+    if seconds < _MIN_SECONDS:
+        text = f"Audio file is too short. Minimum audio length is {_MIN_SECONDS} seconds."
+        raise refusals.contradicts(text, "file", "audio_too_short")
+    if seconds > _MAX_SECONDS and not is_whisper:
+        text = f"audio duration {seconds:g} seconds is longer than {_MAX_SECONDS} seconds which is the maximum for this"
+        raise refusals.contradicts(f"{text} model", None, "invalid_value")
+    return found.filename, found.content, seconds
+
+
+def _error_name(name: str, *, is_whisper: bool) -> EmulatedError:
+    if is_whisper:
+        return refusals.contradicts(f"Unrecognized file format. Supported formats: {list(_FORMATS)}", None)
+    return refusals.contradicts(f"Unsupported file format {name}".rstrip(), "file", "unsupported_value")
+
+
+def _error_content(*, is_whisper: bool) -> EmulatedError:
+    if is_whisper:
+        return refusals.contradicts(f"Invalid file format. Supported formats: {list(_FORMATS)}", None)
+    return refusals.contradicts("Audio file might be corrupted or unsupported", "file", "invalid_value")

@@ -20,8 +20,7 @@ from emulator.core.requests import CompletionRequest, Sampling
 from emulator.encoding.multipart import Form
 from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, last_due
-from emulator.vendors.azure.audio.container import validate_choice, validate_fields
-from emulator.vendors.azure.audio.sound import read_sound
+from emulator.vendors.azure.audio.container import read_sound, validate_choice, validate_fields
 from emulator.vendors.azure.audio.transcript import (
     format_srt,
     format_vtt,

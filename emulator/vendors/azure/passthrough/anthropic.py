@@ -14,7 +14,7 @@ from emulator.core.http import Headers, Request, Response
 from emulator.core.json import Object, as_integer, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Deployment
-from emulator.protocols.anthropic.models import build_list, build_model, error_no_model
+from emulator.protocols.anthropic.lists import build_list, build_model, error_no_model
 from emulator.protocols.anthropic.request import parse_chat_request, parse_sampling, validate_fields, validate_sampling
 from emulator.protocols.anthropic.response import MessagesCodec, draw_request_id, parse_options
 from emulator.protocols.anthropic.rules import validate_alternatives, validate_output

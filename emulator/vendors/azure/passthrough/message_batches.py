@@ -15,7 +15,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text, dump_json, dump_text, parse_json
 from emulator.core.rng import draw_alphanumeric
-from emulator.protocols.anthropic.pages import list_page
+from emulator.protocols.anthropic.lists import list_page
 from emulator.protocols.anthropic.rules import error_parameter
 from emulator.vendors.azure.documents import TOLERANCE, find_owned
 from emulator.vendors.azure.passthrough.anthropic import answer_json

@@ -13,7 +13,7 @@ from emulator.core.http import Headers, Request, Response
 from emulator.core.json import Object
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Deployment
-from emulator.protocols.anthropic.models import build_list, build_model, error_no_model
+from emulator.protocols.anthropic.lists import build_list, build_model, error_no_model
 from emulator.protocols.anthropic.request import parse_chat_request, parse_sampling, validate_fields, validate_sampling
 from emulator.protocols.anthropic.response import MessagesCodec, parse_options
 from emulator.protocols.anthropic.rules import validate_alternatives

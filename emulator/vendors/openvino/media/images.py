@@ -1,10 +1,13 @@
-"""Parse ``images/generations`` requests, since 2025.2, and ``images/edits``, since 2025.3; render images.
+"""Parse ``images/generations`` requests, since 2025.2, and ``images/edits``, since 2025.3; draw images.
 
-Variations are an unsupported URI. Source: model_server,
+Images have the same bytes on every machine. Variations are an unsupported URI. Source: model_server,
 src/image_gen/http_image_gen_calculator.cc and imagegenutils.cpp.
 """
 
 import base64
+import hashlib
+from struct import pack
+from zlib import adler32, crc32
 
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
@@ -17,28 +20,14 @@ from emulator.encoding.images import measure_picture
 from emulator.encoding.multipart import Form
 from emulator.vendors.openvino.chat.media import is_picture
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.image_files import draw_png
 from emulator.vendors.openvino.media.options import TEXT_OPTIONS, Options, parse_options, take_member, take_text
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import ParsedRequest
 
 _UNHANDLED = ("background", "moderation", "output_compression", "output_format", "quality", "style")
 _KNOWN = frozenset(
-    (
-        *(
-            "prompt",
-            "image",
-            "size",
-            "height",
-            "width",
-            "n",
-            "num_images_per_prompt",
-            "num_inference_steps",
-            "rng_seed",
-        ),
-        *("strength", "guidance_scale", "max_sequence_length", "model", *TEXT_OPTIONS),
-    )
-)
+    ("prompt", "image", "model", "size", "height", "width", "n", "num_images_per_prompt", "num_inference_steps")
+).union(("rng_seed", "strength", "guidance_scale", "max_sequence_length", *TEXT_OPTIONS))
 _MAX_PIXELS = 4096 * 4096  # the engine fails beyond
 _STEP = 8  # pixels; image sides are multiples of it
 _SIDE = 512  # pixels; default of models without a size
@@ -46,6 +35,9 @@ _LORA = (
     "lora_alphas is not supported when no dynamic LoRA adapters are available. "
     "Alpha values cannot be overridden for STATIC (NPU) or FUSE mode adapters."
 )
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_STORED = 65535  # maximum bytes of a stored block
+_TILE = 32  # pixels; height of a tile, which is eight wide
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,3 +238,35 @@ def _validate_maximum(value: float, limit: int, reason: str) -> None:
 def _find_bound(parsed: ParsedRequest, trait: str, default: int) -> int:
     value = parsed.deployment.traits.get(trait)
     return value if isinstance(value, int) else default
+
+
+def draw_png(width: int, height: int, key: bytes) -> bytes:
+    """Draw tiles of two colours from ``key``, one bit per pixel; uncompressed, as zlib versions differ in bytes."""
+    drawn = hashlib.sha256(key).digest()
+    row_bytes = (width + 7) // 8
+    rows = []
+    for band in range(0, height, _TILE):
+        pattern = bytes([drawn[(band // _TILE + tile) % len(drawn)] for tile in range(4)])
+        row = b"\0" + (pattern * (row_bytes // len(pattern) + 1))[:row_bytes]
+        rows.append(row * min(_TILE, height - band))
+    head = pack(">IIBBBBB", width, height, 1, 3, 0, 0, 0)
+    chunks = (
+        _encode_chunk(b"IHDR", head),
+        _encode_chunk(b"PLTE", drawn[:6]),
+        _encode_chunk(b"IDAT", _store(b"".join(rows))),
+    )
+    return _SIGNATURE + b"".join(chunks) + _encode_chunk(b"IEND", b"")
+
+
+def _encode_chunk(kind: bytes, data: bytes) -> bytes:
+    return pack(">I", len(data)) + kind + data + pack(">I", crc32(kind + data))
+
+
+def _store(data: bytes) -> bytes:
+    """Encode a zlib stream of stored blocks."""
+    blocks = []
+    for start in range(0, len(data), _STORED):
+        block = data[start : start + _STORED]
+        last = start + _STORED >= len(data)
+        blocks.append(pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block)
+    return b"\x78\x01" + b"".join(blocks) + pack(">I", adler32(data))

@@ -1,15 +1,17 @@
-"""Codec of ``/``, ``/generate`` and ``/generate_stream``: it renders whole responses; ``stream.py`` has the events.
+"""Codec of ``/``, ``/generate`` and ``/generate_stream``: whole responses, and streams of an event per token.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Request, Response, StreamingResponse
+from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import dump_text
 from emulator.core.plan import Choice, Plan
-from emulator.protocols.tgi import decode_each, draw_prefill_logprob
+from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
+from emulator.protocols.tgi import decode_each, draw_prefill_logprob, report_counts
 from emulator.vendors.tgi.generate.shapes import (
     TOKEN,
     GenerateOptions,
@@ -18,7 +20,6 @@ from emulator.vendors.tgi.generate.shapes import (
     list_columns,
     special_text,
 )
-from emulator.vendors.tgi.generate.stream import stream_answer
 from emulator.vendors.tgi.headers import response_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
 
@@ -39,7 +40,7 @@ class GenerateCodec:
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         headers = stream_headers(self.options.settings, self.options.characters)
-        return StreamingResponse(keep_alive(stream_answer(plan, self.options), plan), headers)
+        return StreamingResponse(keep_alive(_stream(plan, self.options), plan), headers)
 
 
 def _rank(choices: Sequence[Choice]) -> list[Choice]:
@@ -91,3 +92,39 @@ def _format_tokens(choice: Choice, options: GenerateOptions) -> tuple[str, Seque
         return tokens, ()
     rows = encode_top_tokens(choice, options.tokenizer, options.top)
     return tokens, [f'"top_tokens":[{",".join([f"[{row.decode()}]" for row in rows])}]']
+
+
+def _stream(plan: Plan, options: GenerateOptions) -> Iterator[Event]:
+    """Yield one event per token; the last one repeats the whole text."""
+    choice = plan.choices[0]
+    total = len(choice.tokens)
+    if not total:
+        return
+    template, rows = _list_rows(choice, options)
+    event = template + b',"generated_text":null,"details":null}\n\n'
+    for position, moment, row in zip(range(1, total), choice.due, rows, strict=False):
+        yield moment, event % row, position, PLAIN
+    text = dump_text(options.echo + choice.text()).encode()
+    details, mark = (_encode_details(plan, options), FINISH | USAGE) if options.details else (b"null", FINISH)
+    last = (template + b',"generated_text":%b,"details":%b}\n\n') % (*next(rows), text, details)
+    yield choice.due[-1], last, total, mark
+
+
+def _list_rows(choice: Choice, options: GenerateOptions) -> tuple[bytes, Iterator[tuple[object, ...]]]:
+    """Return the template of an event, and the values of each token that fill it."""
+    columns: list[Iterable[object]] = [*list_columns(choice, options.tokenizer)]
+    template = b'data: {"index":%d,"token":' + TOKEN
+    if options.settings.old:
+        template = b'data:{"token":' + TOKEN
+    else:
+        columns.insert(0, count(1))
+    if options.top:
+        template += b',"top_tokens":[%b]'
+        columns.append(encode_top_tokens(choice, options.tokenizer, options.top))
+    return template, zip(*columns, strict=False)
+
+
+def _encode_details(plan: Plan, options: GenerateOptions) -> bytes:
+    prompt, _ = report_counts(plan, options.prompt_tokens, 0)
+    length = "" if options.settings.old else f',"input_length":{prompt}'
+    return f"{{{format_summary(plan, plan.choices[0], options)}{length}}}".encode()

@@ -8,7 +8,7 @@ from zlib import crc32, decompress
 import pytest
 
 from emulator.core.calls import InferenceCall
-from emulator.vendors.openvino.media.image_files import draw_png
+from emulator.vendors.openvino.media.images import draw_png
 from tests.untyped_json import JSON
 from tests.vendors.client import make_request
 from tests.vendors.forms import HEADERS, make_form
