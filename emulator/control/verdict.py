@@ -239,15 +239,9 @@ def _read_open(runtime: Runtime, context: RequestContext, now: float) -> Call:
 
 
 def _show(verdict: Judgement) -> models.Verdict:
-    rules = [
-        models.RuleKept(rule=row.rule, kept=row.kept, why=row.why)
-        if row.kept is None
-        else models.RuleKept(rule=row.rule, kept=row.kept)
-        for row in verdict.rules
-    ]
     return models.Verdict(
         ok=verdict.ok,
-        rules=rules,
+        rules=[models.RuleKept(rule=row.rule, kept=row.kept, why=row.why or None) for row in verdict.rules],
         broken=[
             models.BrokenRule(
                 rule=breach.rule,
@@ -258,8 +252,3 @@ def _show(verdict: Judgement) -> models.Verdict:
             for breach in verdict.broken
         ],
     )
-
-
-def describe_broken(broken: Sequence[models.BrokenRule]) -> str:
-    """Format broken rules, one line each."""
-    return "\n".join(f"{row.rule}: {row.sentence}" for row in broken)

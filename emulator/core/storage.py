@@ -189,9 +189,6 @@ ChargedAccount = tuple[Account, int]
 class LocalState(State, Protocol):
     """State in the memory of this process, with synchronous methods as well."""
 
-    def peek(self, session: str, scope: str, key: bytes) -> int:
-        """Return a counter without incrementing it."""
-
     def count_now(self, session: str, scope: str, key: bytes) -> int:
         """Increment a counter and return its value before."""
 

@@ -200,7 +200,6 @@ Timestamp = Annotated[Instant, PlainValidator(parse_instant), WithJsonSchema(INS
 Moment = Annotated[float, PlainValidator(_parse_moment), WithJsonSchema(_MOMENT_SCHEMA)]
 """Seconds since start or reset, written as a duration; a :class:`TimeOfDay`; or an :class:`Instant`."""
 
-_SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _SIZE_VALUES = re.compile(r"\s*(\d{1,12})\s*(B|KiB|MiB|GiB)\s*", re.ASCII)
 
 
@@ -208,7 +207,7 @@ def _parse_size_value(value: JSON) -> int:
     found = _SIZE_VALUES.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise PydanticCustomError("wanted", "expected a size with a unit, such as 64KiB")
-    return int(found[1]) * _SIZES[found[2]]
+    return int(found[1]) * _BYTES[found[2]]
 
 
 SIZE_SCHEMA: JSON = {"type": "string", "pattern": r"^\s*\d+\s*(B|KiB|MiB|GiB)\s*$", "examples": ["64KiB", "4MiB"]}

@@ -12,7 +12,6 @@ from emulator.core.json import JSON, canonical_json, parse_json
 
 PARTS = ("prompt", "model", "tools", "parameters")
 """Parts of a canonical request that may count."""
-DEFAULT_PARTS = ("prompt", "model", "tools")
 
 _MODEL = frozenset({"model", "model_id", "deployment", "engine"})
 _TOOLS = frozenset({"tools", "functions", "tool_choice", "function_call", "toolConfig", "tool_config"})

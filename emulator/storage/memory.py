@@ -100,10 +100,6 @@ class MemoryState:
             raise DocumentsError
         return self.count_now(session, scope, key)
 
-    def peek(self, session: str, scope: str, key: bytes) -> int:
-        counters = self._sessions.get(session)
-        return 0 if counters is None else counters.get((scope, key), 0)
-
     def count_now(self, session: str, scope: str, key: bytes) -> int:
         counters, place = self._sessions[session], (scope, key)
         before = counters.get(place, 0)

@@ -64,14 +64,6 @@ class CallClass:
         return blake2b(canonical_json(parts), digest_size=8).hexdigest()
 
 
-def list_classes(calls: Sequence[RequestDetail], document: JSON = None) -> list[CallClass]:
-    """Return the classes of the calls that succeeded, in the order of their first calls.
-
-    ``document``: the scenario under which they were made.
-    """
-    return name_classes(find_classes(calls, document))
-
-
 def find_classes(calls: Sequence[RequestDetail], document: JSON = None, test: str = "") -> list[CallClass]:
     """Return the classes of the calls of one session, some of which may have the same name."""
     needs = _find_needs(calls)

@@ -4,7 +4,7 @@ The journal and recordings redact requests and responses by it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import quote, unquote, unquote_plus
 
 from emulator.core.http import Request
@@ -99,28 +99,6 @@ def redact_text(text: str, depth: int = 0) -> str:
     return _PAIR.sub(redact_parameter, text) if ";" in text else text
 
 
-def redact_named(request: Request) -> None:
-    """Redact headers and query parameters with names of credentials; cheaper than :func:`redact_request`."""
-    _change_head(request, _redact_named)
-
-
-def _redact_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: MaskedCredential(value, redact_secret(name, value))
-        for name in values
-        if is_secret_name(place, name) and (value := values[name])
-    }
-
-
-def _change_head(request: Request, find: Callable[[Place, Mapping[str, str]], dict[str, str]]) -> None:
-    """Replace the headers and query parameters that ``find`` returns redacted values for."""
-    headers = find("header", request.headers)
-    if headers:
-        request.headers = _change_headers(request.headers, headers)
-    if request.query and (query := find("field", request.query)):
-        request.query = {**request.query, **query}
-
-
 def _change_headers(headers: Mapping[str, str], changes: Mapping[str, str]) -> Mapping[str, str]:
     """Return headers with changed values; a repeated header is reduced to one."""
     from multidict import CIMultiDict  # not a dependency of the client alone
@@ -133,7 +111,11 @@ def _change_headers(headers: Mapping[str, str], changes: Mapping[str, str]) -> M
 
 def redact_request(request: Request) -> None:
     """Redact every credential in the headers and query of a request; masked values still equal the originals."""
-    _change_head(request, _redact_all)
+    headers = _redact_all("header", request.headers)
+    if headers:
+        request.headers = _change_headers(request.headers, headers)
+    if request.query and (query := _redact_all("field", request.query)):
+        request.query = {**request.query, **query}
 
 
 def _redact_all(place: Place, values: Mapping[str, str]) -> dict[str, str]:
