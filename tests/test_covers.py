@@ -17,7 +17,8 @@ from emulator.latency import Delay
 from emulator.scenario import header_overrides
 from emulator.scenario.conditions import GROUPS, NAMED_FACETS
 from emulator.scenario.matchers import MATCH_FIELDS
-from emulator.scenario.models import Scope, schema_json
+from emulator.scenario.models import schema_json
+from emulator.scenario.outcomes import Scope
 from emulator.scenario.placeholders import PLACEHOLDERS
 from tests.covers import ROOT, read_covers, read_tables
 from tests.vendors.databricks.test_models import CORE

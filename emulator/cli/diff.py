@@ -15,8 +15,7 @@ from yarl import URL
 from emulator.core.http import Headers
 from emulator.core.json import dump_text
 from emulator.core.os_errors import explain_file
-from emulator.core.terminal import wants_colour
-from emulator.core.text import escape
+from emulator.core.text import escape, wants_colour
 from emulator.handler.replay import Resolver
 from emulator.recording.canonical import PARTS
 from emulator.recording.compare import RecordingComparison, build_overlay, compare, format_table, to_json

@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 
-from emulator.core.terminal import wants_colour
+from emulator.core.text import wants_colour
 
 _BOLD, _FLAG, _DIM = "1", "36", "2"
 _HEADING = re.compile(r"^(\w[\w, ()]*:)$", re.MULTILINE)

@@ -25,10 +25,9 @@ from emulator.sweep.earlier_report import (
     parse_report,
     read_at,
 )
-from emulator.sweep.page import write_page
 from emulator.sweep.plan import SURVIVED, Key, SweepPlan
 from emulator.sweep.preload import PreloadedCommand, PreloadError, UnsuitableError
-from emulator.sweep.report import write_json, write_junit, write_markdown, write_sarif, write_scenarios
+from emulator.sweep.report import write_json, write_junit, write_markdown, write_page, write_sarif, write_scenarios
 from emulator.sweep.run import Baseline, Row, Sweep, SweepError, SweepOptions
 from emulator.sweep.swept_tests import SWEEP_VARIABLE
 

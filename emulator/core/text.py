@@ -1,7 +1,10 @@
-"""Text helpers: integers of any length, HTTP reason phrases, and escaping of untrusted text for logs and terminals."""
+"""Text helpers: integers of any length, HTTP reason phrases, and text for logs and terminals: escapes, colour."""
 
 import json
+import os
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import TextIO
 
 _MAX_DIGITS = 4_000  # ``int`` refuses more than 4,300
 _BEYOND: int = 10**_MAX_DIGITS
@@ -59,3 +62,10 @@ def _spell(letter: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether to colour text: on a terminal or with ``FORCE_COLOR``, and never with ``NO_COLOR``."""
+    if environment.get("NO_COLOR"):
+        return False
+    return bool(environment.get("FORCE_COLOR")) or stream.isatty()

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
+from pydantic import BaseModel, ConfigDict
+
 from emulator.core.cache import BoundedCache
 from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.cancellation import RunningResponses
@@ -18,10 +20,19 @@ from emulator.core.http import FieldNames, Request, Response, StreamingResponse
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
-from emulator.core.vendor_settings import VendorSettings
 
 if TYPE_CHECKING:
     from emulator.core.clock import Clock
+
+
+class VendorSettings(BaseModel):
+    """Base of a scenario's ``vendors.<name>`` section."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
+
+    def ignores_tools(self) -> bool:
+        """Return whether no request offers tools under these settings."""
+        return False
 
 
 class ChatTemplateError(ValueError):

@@ -29,8 +29,9 @@ from emulator.ratelimit.concurrency import ServerKey
 from emulator.scenario.credentials import list_credentials
 from emulator.scenario.limits import compile_limits, list_quotas, name_principals
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, RuleResult, compile_rules
-from emulator.scenario.models import ReplyOutcome, Scenario
+from emulator.scenario.models import Scenario
 from emulator.scenario.outage_effects import Retirements, SlowRecoveries
+from emulator.scenario.outcomes import ReplyOutcome
 
 LONG_PROMPT = 65_536
 """Maximum prompt, in tokens, that is planned on the event loop; more takes milliseconds."""

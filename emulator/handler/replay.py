@@ -22,7 +22,8 @@ from emulator.recording.exchange import Exchange, parse_named_exchanges
 from emulator.recording.redact import Secrets, redact_headers, redact_whole
 from emulator.recording.replay import RecordedExchange, Recording, build_response, choose
 from emulator.scenario.matching import Match
-from emulator.scenario.models import FixedUsage, Replay, ReplayTiming, ReplyOutcome, TimingScale
+from emulator.scenario.models import Replay, ReplayTiming, TimingScale
+from emulator.scenario.outcomes import FixedUsage, ReplyOutcome
 
 _SCOPE = "replay"
 _MODEL_PARAMETERS = ("name", "deployment", "model", "model_id", "endpoint")

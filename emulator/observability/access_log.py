@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import NamedTuple, TextIO
 
-from emulator.core.terminal import wants_colour
-from emulator.core.text import escape, escape_json
+from emulator.core.text import escape, escape_json, wants_colour
 from emulator.core.units import write_date
 from emulator.journal.entry import JournalEntry, JournalItem, describe_nearest
 

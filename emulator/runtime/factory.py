@@ -27,7 +27,8 @@ from emulator.scenario import models
 from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario
 from emulator.scenario.worker_limits import validate_for_workers
-from emulator.storage import DEFAULT_URL, Loss
+from emulator.storage import DEFAULT_URL
+from emulator.storage.resilient import Loss
 
 
 def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from math import inf
+from typing import NamedTuple
 
 from emulator.cluster.shared_journal import SharedJournal
 from emulator.core.cache import clear_scenario_caches
@@ -26,7 +28,6 @@ from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import DEFAULT_ACTIVATION, Activation, ActiveScenario
 from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
-from emulator.runtime.history import LoadHistory, LoadSample
 from emulator.runtime.services import adding_vendor_mistakes
 from emulator.runtime.sessions import IDLE_TIMEOUT, Session, Sessions, estimate_size, require_capacity
 from emulator.runtime.validation import Finding, validate_scenario
@@ -37,6 +38,34 @@ from emulator.storage import open_store
 
 Reporter = Callable[[JSON], Awaitable[JSON]]
 """Answers a question, as JSON, with what this process alone holds."""
+_HISTORY = 300.0  # seconds
+_MAX_SAMPLES = 1200
+
+
+class LoadSample(NamedTuple):
+    """Load at one moment: open responses, busy and queued slots, requests so far, p99 lateness in seconds."""
+
+    open: int
+    running: int
+    queued: int
+    requests: int
+    lateness_p99: float
+
+
+class LoadHistory:
+    """Loads of the last five minutes with their wall-clock times, for charts; ``measure``: returns the load of now."""
+
+    def __init__(self, measure: Callable[[], LoadSample], now: Callable[[], float] = time.time) -> None:
+        self._measure = measure
+        self._now = now
+        self.samples: deque[tuple[float, LoadSample]] = deque(maxlen=_MAX_SAMPLES)
+
+    def sample(self) -> None:
+        """Add a sample, and drop those that are too old."""
+        now = self._now()
+        self.samples.append((now, self._measure()))
+        while self.samples[0][0] < now - _HISTORY:
+            self.samples.popleft()
 
 
 class Controller:

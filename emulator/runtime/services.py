@@ -25,16 +25,18 @@ from emulator.core.vendor import (
     Service,
     Tokenizer,
     Vendors,
+    VendorSettings,
 )
-from emulator.core.vendor_settings import VendorSettings
 from emulator.generation.prompt import count_chat, count_parts, count_prompt
 from emulator.generation.tokenizer import refresh_tokenizer, tokenizer_for
 from emulator.generation.tokenizer_profiles import PROFILES
+from emulator.scenario.conditions import When
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.matchers import compile_names
-from emulator.scenario.models import DeploymentEntry, Outcome, Scenario, When
+from emulator.scenario.models import DeploymentEntry, Scenario
 from emulator.scenario.outage_effects import Retirements
+from emulator.scenario.outcomes import Outcome
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MAX_SNAPSHOTS = 64

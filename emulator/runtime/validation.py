@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from emulator.core.requests import Deployment
 from emulator.scenario import codes
 from emulator.scenario.codes import Severity
+from emulator.scenario.conditions import When
 from emulator.scenario.errors import Diagnostic, locate_diagnostic
 from emulator.scenario.lint import find_unknown_endpoints, lint
 from emulator.scenario.matchers import compile_names
-from emulator.scenario.models import Limit, Scenario, When
+from emulator.scenario.models import Limit, Scenario
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from emulator.core.quota import Quota
-from emulator.scenario.matchers import Test, compile_names
+from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Limit
 
 
@@ -29,13 +29,11 @@ def compile_limits(limits: Sequence[Limit]) -> Callable[[str, str, str], Sequenc
     ]
 
     def select(*names: str) -> Sequence[Quota]:
-        return tuple(quota for tests, quota in compiled if all(map(_holds, tests, names)))
+        return tuple(
+            quota for tests, quota in compiled if all(test(name) for test, name in zip(tests, names, strict=True))
+        )
 
     return select
-
-
-def _holds(test: Test, name: str) -> bool:
-    return test(name)
 
 
 def _to_quota(limit: Limit, position: int) -> Quota:

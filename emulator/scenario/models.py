@@ -17,52 +17,17 @@ from emulator.core.requests import Deployment, Task
 from emulator.core.units import SIZE_SCHEMA, Duration, Size, StrictModel, Timestamp, Whole, require
 from emulator.latency import Latency
 from emulator.scenario.captures import list_groups
-from emulator.scenario.conditions import Names, Number, Text, When
+from emulator.scenario.conditions import Names, When
 from emulator.scenario.expect import BudgetSettings, Expect, Prices, TokenPrice
 from emulator.scenario.geometry import EmbeddingSettings
 from emulator.scenario.outages import Outage
 from emulator.scenario.outcomes import (
-    NO_OUTCOME,
-    PASS,
-    ErrorOutcome,
-    FixedToolCall,
-    FixedUsage,
     Outcome,
-    ReplyOutcome,
     Scope,
     Step,
     Times,
 )
 from emulator.scenario.placeholders import find_unknown_group
-
-__all__ = [
-    "BUILT_IN",
-    "NO_OUTCOME",
-    "PASS",
-    "Clock",
-    "ClockSettings",
-    "DeploymentEntry",
-    "EmbeddingSettings",
-    "ErrorOutcome",
-    "FixedToolCall",
-    "FixedUsage",
-    "Key",
-    "Limit",
-    "Names",
-    "Number",
-    "Outcome",
-    "ReplyOutcome",
-    "Rule",
-    "Scale",
-    "Scenario",
-    "Scope",
-    "Step",
-    "Text",
-    "Times",
-    "TokenizerFile",
-    "When",
-    "schema_json",
-]
 
 Positive = Annotated[Whole, Field(ge=1, le=10**15)]
 

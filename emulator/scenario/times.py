@@ -12,8 +12,8 @@ from emulator.core.rng import derive_key, draw_integer, prepare_key
 from emulator.core.units import Instant, TimeOfDay, write_date
 from emulator.scenario.conditions import Condition
 from emulator.scenario.matchers import RequestAttributes
-from emulator.scenario.models import Rule, Times
-from emulator.scenario.outcomes import Share
+from emulator.scenario.models import Rule
+from emulator.scenario.outcomes import Share, Times
 
 TimeTest = Callable[[int, RequestAttributes], bool]
 _MAX_VALUE = 80  # characters

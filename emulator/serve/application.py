@@ -20,7 +20,8 @@ from emulator.runtime.factory import Overrides
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.models import Clock as WantedClock
 from emulator.scenario.parsed import ParsedScenario
-from emulator.storage import DEFAULT_URL, Loss
+from emulator.storage import DEFAULT_URL
+from emulator.storage.resilient import Loss
 from emulator.vendors import VENDORS
 
 

@@ -32,19 +32,6 @@ STORES: Mapping[str, Callable[[SplitResult, StorageLimits], Store]] = {
 }
 
 
-__all__ = [
-    "DEFAULT_URL",
-    "HUB_PREFIX",
-    "STORES",
-    "Loss",
-    "StorageLimits",
-    "StoreError",
-    "is_memory",
-    "open_store",
-    "show_url",
-]
-
-
 class StoreError(ValueError):
     """Invalid store URL; the message is one line for the user."""
 

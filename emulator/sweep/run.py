@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import BoundedSemaphore, Lock, Timer
 from typing import Protocol
 
 from emulator.client import EmulatorClient
@@ -20,7 +21,6 @@ from emulator.core.json import Object
 from emulator.sweep.calls import CallClass, find_classes, name_classes
 from emulator.sweep.cells import UNNOTICEABLE, Cell
 from emulator.sweep.command import CommandResult
-from emulator.sweep.places import Places
 from emulator.sweep.plan import SURVIVED, Group, Key, SweepPlan, find_next, infer, is_reported, plan_full, plan_merged
 from emulator.sweep.preload import PreloadedCommand, PreloadError
 from emulator.sweep.probe import Answer, send_again
@@ -160,6 +160,43 @@ Earlier = Callable[[Cell, str], Row | None]
 
 class SweepError(Exception):
     """The command cannot be swept."""
+
+
+class Places:
+    """Places for ``jobs`` runs that work, and for ``waiting`` runs that use no processor."""
+
+    def __init__(self, jobs: int, waiting: int) -> None:
+        self._working = BoundedSemaphore(jobs)
+        self._waiting = BoundedSemaphore(waiting)
+        self._has_waiting = waiting > 0
+        self.most = jobs + waiting
+
+    @contextmanager
+    def work(self, leave_after: float | None = None) -> Iterator[None]:
+        """Have a place to work; a run that waits from then on leaves it for one to wait, if there is one.
+
+        Args:
+            leave_after: seconds after which the run only waits; ``None``: it works to its end.
+        """
+        self._working.acquire()
+        held, lock = [self._working], Lock()
+
+        def leave() -> None:
+            with lock:
+                if held and self._waiting.acquire(blocking=False):
+                    held.pop().release()
+                    held.append(self._waiting)
+
+        timer = Timer(leave_after or 0.0, leave)
+        timer.daemon = True
+        if self._has_waiting and leave_after is not None:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with lock:
+                held.pop().release()
 
 
 class Sweep:

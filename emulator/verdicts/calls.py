@@ -7,13 +7,13 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
 
 from emulator.core.json import JSON
-from emulator.verdicts.asked import find_asked
 
 UNLIMITED = 10**9  # equal calls at once, where their number is not judged
 _HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
@@ -398,3 +398,32 @@ def find_overlaps(calls: Sequence[Call], most: int) -> list[Call]:
         if len(running) > max(most, len(worst)):
             worst = [*running]
     return worst
+
+
+def find_asked(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a response asks its client to wait; ``None`` if it names none.
+
+    ``headers``: by lower-case name.
+    """
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        milliseconds = _parse_number(headers.get(name, ""))
+        if milliseconds is not None:
+            return milliseconds / 1000
+    value = headers.get("retry-after", "")
+    seconds = _parse_number(value)
+    return seconds if seconds is not None or not value else _parse_date(value, headers)
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return None
+
+
+def _parse_date(text: str, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds from a response's ``Date`` to the date in its ``Retry-After``."""
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))).total_seconds())
+    except (TypeError, ValueError):
+        return None

@@ -12,7 +12,7 @@ import pytest
 from emulator.control.auth import ControlAuth, Headers
 from emulator.control.problem import show_file
 from emulator.core.errors import ProblemError
-from emulator.runtime.history import LoadHistory
+from emulator.runtime.runtime import LoadHistory
 from emulator.scenario.load import load_paths
 from emulator.vendors import VENDORS
 from tests.conftest import FROZEN, Start

@@ -8,7 +8,7 @@ from emulator.core.vendor import Vendors
 from emulator.http.listeners import Listeners
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
-from emulator.storage import Loss
+from emulator.storage.resilient import Loss
 from tests.handler.toy import TOY
 from tests.http_client import Answer, Running
 from tests.untyped_json import JSON

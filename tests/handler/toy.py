@@ -9,8 +9,7 @@ from emulator.core.http import Event, FieldNames, Mark, Request, Response, Strea
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Deployment, Message, Sampling
-from emulator.core.vendor import Endpoint, Service, Vendor, no_profile
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import Endpoint, Service, Vendor, VendorSettings, no_profile
 from emulator.handler.context import RequestTarget
 from tests.untyped_json import JSON
 

@@ -4,8 +4,7 @@ import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.vendor import Endpoint, Service
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import Endpoint, Service, VendorSettings
 from emulator.http.routing import Router
 
 

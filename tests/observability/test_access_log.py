@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from emulator.core.terminal import wants_colour
+from emulator.core.text import wants_colour
 from emulator.journal.entry import JournalEntry
 from emulator.observability.access_log import AccessLog, configure_logging
 from tests.conftest import Start

@@ -2,10 +2,9 @@
 
 import pytest
 
-from emulator.scenario.conditions import GROUPS, NAMED_FACETS
+from emulator.scenario.conditions import GROUPS, NAMED_FACETS, When
 from emulator.scenario.matchers import MATCH_FIELDS
 from emulator.scenario.matching import RequestAttributes
-from emulator.scenario.models import When
 from emulator.storage.memory import MemoryState
 from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PATTERN, PLAIN, TOKENS, rules
 

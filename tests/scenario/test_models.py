@@ -12,7 +12,8 @@ from emulator.core.json import Object, as_array, as_object
 from emulator.core.requests import Deployment
 from emulator.core.units import StrictModel
 from emulator.scenario.load import load_text
-from emulator.scenario.models import DeploymentEntry, ErrorOutcome, Scenario, schema_json
+from emulator.scenario.models import DeploymentEntry, Scenario, schema_json
+from emulator.scenario.outcomes import ErrorOutcome
 from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.yaml_reader import parse_document
 from tests.untyped_json import JSON

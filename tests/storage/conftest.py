@@ -7,7 +7,8 @@ from itertools import count
 import pytest
 
 from emulator.core.storage import State
-from emulator.storage import StorageLimits, open_store
+from emulator.storage import open_store
+from emulator.storage.documents import StorageLimits
 from tests.storage.servers import KINDS, find_server, running
 
 SMALL = StorageLimits(counters=10, accounts=3, documents=2000, sessions=5)

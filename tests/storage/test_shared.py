@@ -14,7 +14,8 @@ from redis.asyncio import Redis
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Charge, Quota, Unit
 from emulator.core.storage import Store, StoreLostError
-from emulator.storage import StorageLimits, open_store
+from emulator.storage import open_store
+from emulator.storage.documents import StorageLimits
 from emulator.storage.redis.pipeline import Pipeline, Reply
 from emulator.storage.redis.store import open_redis
 from emulator.storage.resilient import Loss, ResilientStore

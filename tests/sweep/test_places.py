@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-from emulator.sweep.places import Places
+from emulator.sweep.run import Places
 
 PATIENCE = 60.0  # real seconds
 

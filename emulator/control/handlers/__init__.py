@@ -5,8 +5,7 @@ from emulator.control.handlers.requests import RequestHandlers
 from emulator.control.handlers.scenario import ScenarioHandlers
 from emulator.control.handlers.sessions import SessionHandlers
 from emulator.control.handlers.status import StatusHandlers
-from emulator.control.handlers.verdict import VerdictHandlers
 
 
-class Handlers(RequestHandlers, ScenarioHandlers, SessionHandlers, ClockHandlers, StatusHandlers, VerdictHandlers):
+class Handlers(RequestHandlers, ScenarioHandlers, SessionHandlers, ClockHandlers, StatusHandlers):
     """All handlers but the report."""

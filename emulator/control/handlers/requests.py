@@ -1,4 +1,4 @@
-"""Handlers of ``/_emulator/requests`` and ``/verify``: list and show journal records, and check for expected ones."""
+"""Handlers of journal records: list and show them, check for expected ones, judge clients by them, add up tokens."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -67,6 +67,16 @@ class RequestHandlers:
             raise ProblemError(400, "Two sessions", "The query names one session, and the body another.")
         session = query.session if body.session is None else body.session
         return await Verification(self._runtime, body, session).run()
+
+    async def get_verdict(self, query: models.SessionQuery, body: bytes, name: str) -> models.Verdict:
+        from emulator.control.verdict import find_verdict  # not needed before somebody asks
+
+        return await find_verdict(self._runtime, query.session)
+
+    async def get_usage(self, query: models.UsageQuery, body: bytes, name: str) -> models.Usage:
+        from emulator.control.verdict import find_usage
+
+        return await find_usage(self._runtime, None if query.all == "true" else query.session)
 
 
 async def _write_each(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from emulator.core.json import JSON
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import VendorSettings
 
 Profile = Literal["seed", "maas", "managed", "foundry", "aoai"]
 ExtraParameters = Literal["error", "drop", "pass-through"]

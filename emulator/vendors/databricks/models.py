@@ -15,7 +15,7 @@ from typing import Any
 
 from emulator.core.json import as_array, as_object, parse_json
 from emulator.core.requests import Deployment
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import VendorSettings
 
 PRECONFIGURED_AT = 1733875200  # Unix seconds
 _FIELDS = frozenset(field.name for field in fields(Deployment))

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from emulator.core.json import JSON
 from emulator.core.units import HeaderValue
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import VendorSettings
 
 Shapes = Literal["both", "nested", "flat"]
 UnknownFields = Literal["by-model", "on", "off"]

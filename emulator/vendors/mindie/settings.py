@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from emulator.core.json import JSON
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import VendorSettings
 
 BLOCK_SIZE = 128  # tokens of a cache block (cacheBlockSize)
 PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(

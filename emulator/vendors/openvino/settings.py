@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from emulator.core.http import Headers
 from emulator.core.json import JSON
 from emulator.core.units import HeaderValue
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import VendorSettings
 from emulator.vendors.openvino.release import (
     RELEASES,
     ChunkSplit,

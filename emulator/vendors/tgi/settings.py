@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from emulator.core.json import JSON
 from emulator.core.units import HeaderValue
-from emulator.core.vendor import Service
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import Service, VendorSettings
 
 MODEL = "mistralai/Mistral-7B-Instruct-v0.2"
 

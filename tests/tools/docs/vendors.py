@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from emulator.core.json import Object, as_array, as_object, dump_text
-from emulator.core.vendor import AnyVendor
-from emulator.core.vendor_settings import VendorSettings
+from emulator.core.vendor import AnyVendor, VendorSettings
 from emulator.vendors import VENDORS
 from tests.tools.docs.words import plain, takes
 from tests.untyped_json import JSON
