@@ -16,8 +16,8 @@ from emulator.core.cache import clear_all, clear_with_all
 from emulator.core.vendor import Vendors
 from emulator.generation.vocabulary import load_vocabulary
 
-# Net new objects until a collection of generation 0. It takes as long as there are new objects alive: with a full journal,
-# in which each request replaces an old one, that is four times as many.
+# Net new objects until a collection of generation 0. It takes as long as there are new objects alive: with a full
+# journal, in which each request replaces an old one, that is four times as many.
 _YOUNG = 1_000
 _NEVER = 1_000_000  # a full collection takes a second at ten thousand streams: :class:`CollectionPolicy` starts it
 _QUIET, _OVERDUE = 300, 1200  # young collections since the last full one; starting 10,000 streams takes about 900
