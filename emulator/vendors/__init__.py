@@ -7,6 +7,9 @@ In each package ``request`` checks what all routes share, ``decoder`` validates 
 and ``parse`` of a route builds the call with its codec. ``render`` has that codec and whole responses, ``stream`` the
 events of streams, ``shapes`` the parts that both share. ``profile`` is computed once for a deployment, ``errors`` has
 the words of refusals, and ``settings`` the section of a scenario. A small route has all of it in one module.
+
+What parses or validates raises ``EmulatedError`` at the first failed check, in the server's order and words; docstrings
+name it where there is more to say.
 """
 
 from __future__ import annotations

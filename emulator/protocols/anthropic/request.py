@@ -155,11 +155,7 @@ def validate_sampling(body: Mapping[str, JSON]) -> None:
 
 
 def parse_chat_request(body: Mapping[str, JSON], *, parallel: bool) -> ChatRequest:
-    """Parse all but the sampling of validated fields; ``parallel``: several tools may be called at once.
-
-    Raises:
-        EmulatedError: the first invalid tool, message or option.
-    """
+    """Parse all but the sampling of validated fields; ``parallel``: several tools may be called at once."""
     tools = _parse_tools(body)
     choice, name = _parse_tool_choice(body, tools)
     schema = _parse_schema(body)

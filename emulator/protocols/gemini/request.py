@@ -102,11 +102,7 @@ def error_parameter(text: str, field: str | None = None) -> EmulatedError:
 
 
 def parse_request(body: Mapping[str, JSON], message: str) -> Object:
-    """Return the request with every name in camel case and without ``null`` members.
-
-    Raises:
-        EmulatedError: the first field that is unknown or mistyped.
-    """
+    """Return the request with every name in camel case and without ``null`` members."""
     return _parse_message(body, message, "")
 
 

@@ -125,11 +125,7 @@ def parse_inputs(texts: Texts) -> tuple[str | tuple[int, ...], ...]:
 def validate_tokens(
     texts: Sequence[str | tuple[int, ...]], name: str, service: AzureService, deployment: Deployment
 ) -> None:
-    """Raise if a token id is not in the model's vocabulary.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``.
-    """
+    """Raise if a token id is not in the model's vocabulary."""
     for ids in texts:
         if not isinstance(ids, str) and max(ids) >= service.tokenizer(deployment).vocabulary_size:
             raise refusals.not_supported((name,), list(ids))

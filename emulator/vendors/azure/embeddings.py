@@ -109,11 +109,7 @@ def build_embedding_request(wire: EmbeddingOptions, inputs: tuple[str | tuple[in
 
 
 def validate_vectors(wire: EmbeddingOptions, count: int, parsed: ParsedRequest) -> None:
-    """Raise for too many inputs, or a size or encoding that the model lacks.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
-    """
+    """Raise for too many inputs, or a size or encoding that the model lacks."""
     deployment, traits = parsed.deployment, parsed.profile.traits
     most = traits.get("max_inputs", MAX_OPENAI_INPUTS if parsed.profile.openai else MAX_INPUTS)
     if count > as_number(most):

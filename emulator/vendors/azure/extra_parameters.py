@@ -81,9 +81,6 @@ def validate_parameters(
 
     Returns:
         Names of the fields that have no effect.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``.
     """
     without_effect: list[str] = []
     for name, rule in profile.parameters.items():

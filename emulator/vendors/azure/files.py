@@ -79,11 +79,7 @@ def upload(request: Request, service: AzureService) -> Change:
 
 
 def _parse_upload(request: Request) -> tuple[FormField, Object]:
-    """Return the file of a form and its other fields.
-
-    Raises:
-        EmulatedError: 400.
-    """
+    """Return the file of a form and its other fields."""
     form = read_form(request)
     part = next((field for field in form.fields if field.name == "file"), None)
     if part is None:
@@ -168,11 +164,7 @@ def _list_uploaded(documents: Documents) -> list[Object]:
 
 
 def _find_expiry(given: JSON, created: int) -> Object:
-    """Return ``expires_at`` of a file from the form's ``expires_after``.
-
-    Raises:
-        EmulatedError: 400.
-    """
+    """Return ``expires_at`` of a file from the form's ``expires_after``."""
     if given is None:
         return {}
     if isinstance(given, dict) and isinstance(seconds := given.get("seconds"), str) and _NUMBER.fullmatch(seconds):

@@ -35,9 +35,6 @@ def validate_members(name: str, value: JSON, parsed: ParsedRequest, path: Path =
     """Raise for the first member of a value that does not fit a shape, if the model is that strict.
 
     Models of other makers read a request with an engine of their own, which ignores what it does not know.
-
-    Raises:
-        EmulatedError: 400.
     """
     if not is_strict(parsed):
         return

@@ -52,11 +52,7 @@ def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
 
 
 def validate_penalties(wire: SamplingFields, profile: DeploymentProfile) -> None:
-    """Raise for penalties if the model has none.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
-    """
+    """Raise for penalties if the model has none."""
     if profile.supports("penalties"):
         return
     for name, value in (
@@ -71,9 +67,6 @@ def validate_output(requested: int | None, deployment: Deployment, profile: Depl
     """Raise if more tokens are requested than an OpenAI model can output; other models lower the limit.
 
     Source: charmbracelet/catwalk issue 41.
-
-    Raises:
-        EmulatedError: 400.
     """
     max_output = deployment.max_output
     if (

@@ -125,9 +125,6 @@ def validate_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
     Args:
         path: dotted, without indices: ``messages.content``.
         allow: returns whether an unknown field of a path is accepted.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``.
     """
     if value is None:
         return

@@ -33,11 +33,7 @@ def parse_embeddings(request: Request, service: DatabricksService) -> InferenceC
 
 
 def parse_embedding_request(parsed: ParsedRequest) -> InferenceCall:
-    """Validate and parse an embeddings request.
-
-    Raises:
-        EmulatedError: the endpoint rejects the request.
-    """
+    """Validate and parse an embeddings request."""
     if parsed.deployment.task != "embeddings":
         # unverified
         raise error_parameter(f"Bad request: endpoint {parsed.deployment.name} does not support the embeddings task")

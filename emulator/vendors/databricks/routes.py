@@ -34,11 +34,7 @@ _READERS = {"chat": parse_chat_request, "completions": parse_completion_request,
 
 
 def parse_invocations(request: Request, service: DatabricksService) -> InferenceCall:
-    """``POST /serving-endpoints/{name}/invocations``: the endpoint's task decides the body's format.
-
-    Raises:
-        EmulatedError: the endpoint rejects the request.
-    """
+    """``POST /serving-endpoints/{name}/invocations``: the endpoint's task decides the body's format."""
     if call := recall_chat(request, service):
         return call
     parsed = find_named(request, service)

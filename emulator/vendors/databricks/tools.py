@@ -193,9 +193,6 @@ def _validate_strict(schema: JSON, family: Family, of: str) -> None:
 
     Args:
         of: name of the schema in OpenAI's messages.
-
-    Raises:
-        EmulatedError: the first such keyword.
     """
     if family == "gpt":
         problem = find_problem(schema, strict=True) if isinstance(schema, dict) else None

@@ -39,11 +39,7 @@ class EmbeddingsCodec(WholeCodec):
 
 
 def parse_embeddings(parsed: ParsedRequest) -> InferenceCall | Response:
-    """Parse texts or token ids, on any path.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse texts or token ids, on any path."""
     if is_tokenize_request(parsed):
         return handle_tokenize(parsed)
     inputs = _parse_inputs(parsed)

@@ -48,11 +48,7 @@ class RerankCodec(WholeCodec):
 
 
 def parse_rerank(parsed: ParsedRequest) -> InferenceCall:
-    """Parse a query and documents, on any path.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse a query and documents, on any path."""
     body = parsed.body
     if "query" not in body:
         raise refusal("query field is missing in request")

@@ -49,11 +49,7 @@ _TEXT_PATHS = {prefix + name: (prefix, name) for prefix in ("/v3/v1/", "/v3/", "
 
 
 def parse_generative(request: Request, service: OpenVinoService) -> InferenceCall | Response:
-    """Parse ``POST /v3/<anything>`` by the kind of the graph named by ``model``.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse ``POST /v3/<anything>`` by the kind of the graph named by ``model``."""
     if call := recall_chat(request, service):
         return call
     parsed = parse_request(request, service)

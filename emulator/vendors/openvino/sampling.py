@@ -98,9 +98,6 @@ def build_sampling(fields: Fields, prompt_tokens: int) -> Sampling:
 
     Beam search ignores temperature, ``top_p``, ``top_k`` and ``seed``. Penalties
     also affect text that is not sampled.
-
-    Raises:
-        EmulatedError: with the calculator's or the engine's text.
     """
     validate_length(fields.parsed.profile, fields.parsed.deployment, fields.release, fields.max_tokens, prompt_tokens)
     _validate_engine(fields)

@@ -25,11 +25,7 @@ def is_tokenize_request(parsed: ParsedRequest) -> bool:
 
 
 def handle_tokenize(parsed: ParsedRequest) -> Response:
-    """Return the ids of one text, or a row for each of several.
-
-    Raises:
-        EmulatedError: the first failed check, in the parser's order.
-    """
+    """Return the ids of one text, or a row for each of several."""
     body = parsed.body
     kind, inputs = parse_inputs(body, "text")
     max_length = _parse_length(body)

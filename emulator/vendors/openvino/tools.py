@@ -37,11 +37,7 @@ NO_OFFER = OfferedTools()
 
 
 def parse_tools(fields: Fields) -> OfferedTools:
-    """Parse ``tool_choice``, then ``tools``; a choice that names a tool keeps only that tool.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Parse ``tool_choice``, then ``tools``; a choice that names a tool keeps only that tool."""
     body = fields.body
     if fields.release.tools == "ignored":
         return NO_OFFER

@@ -13,11 +13,7 @@ from emulator.vendors.azure.settings import AzureSettings
 
 
 def validate_rules(wire: ChatBody, settings: AzureSettings) -> None:
-    """Raise for violations of the container's rules beyond types, as the settings' switches select them.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``.
-    """
+    """Raise for violations of the container's rules beyond types, as the settings' switches select them."""
     errors = find_incomplete(wire.messages, settings)
     if settings.strict_range:
         errors += find_beyond_range(wire)
@@ -28,11 +24,7 @@ def validate_rules(wire: ChatBody, settings: AzureSettings) -> None:
 
 
 def validate_features(wire: ChatBody, profile: DeploymentProfile) -> None:
-    """Raise for a feature of the API that the model lacks.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
-    """
+    """Raise for a feature of the API that the model lacks."""
     validate_roles(wire.messages, profile)
     validate_media(wire.messages, profile)
     if wire.response_format is not None:

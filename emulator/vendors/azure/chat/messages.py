@@ -35,11 +35,7 @@ def _build_missing(position: int, field: str, message: ChatMessage) -> ErrorDeta
 
 
 def validate_media(messages: Sequence[ChatMessage], profile: DeploymentProfile) -> None:
-    """Raise for images or audio that the model does not take.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
-    """
+    """Raise for images or audio that the model does not take."""
     for number, message in enumerate(messages):
         if isinstance(message.content, list):
             for position, part in enumerate(message.content):
@@ -92,11 +88,7 @@ def validate_data(data: Mapping[str, str], place: tuple[str | int, ...], profile
 
 
 def validate_roles(messages: Sequence[ChatMessage], profile: DeploymentProfile) -> None:
-    """Raise for a role that the model does not take.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
-    """
+    """Raise for a role that the model does not take."""
     roles = profile.traits.get("roles")
     for position, message in enumerate(messages) if isinstance(roles, list) else ():
         if message.role not in as_array(roles):

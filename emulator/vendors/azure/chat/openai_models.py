@@ -180,11 +180,7 @@ NATIVE = frozenset(OpenAIChatExtras.model_fields) - ENGINE_PARAMETERS - {"best_o
 
 
 def validate_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
-    """Raise for contradicting fields.
-
-    Raises:
-        EmulatedError: 400.
-    """
+    """Raise for contradicting fields."""
     if wire.max_tokens is not None and extras.max_completion_tokens is not None:
         text = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
         raise refusals.contradicts(text, None, "invalid_parameter_combination")
@@ -273,11 +269,7 @@ def _validate_answered(waiting: Sequence[str], position: int) -> None:
 
 
 def validate_schemas(wire: ChatBody) -> None:
-    """Raise for a schema that the service does not support.
-
-    Raises:
-        EmulatedError: 400.
-    """
+    """Raise for a schema that the service does not support."""
     for position, tool in enumerate(wire.tools or ()):
         function = tool.function
         if isinstance(function, StrictFunction):

@@ -20,11 +20,7 @@ def find_wrong_choice(wire: ChatBody) -> list[ErrorDetails]:
 
 
 def validate_tools(wire: ChatBody, profile: DeploymentProfile) -> None:
-    """Raise for tools that the model lacks or a choice of a tool that is not offered.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
-    """
+    """Raise for tools that the model lacks or a choice of a tool that is not offered."""
     choice = wire.tool_choice
     if wire.tools and not profile.supports("tools"):
         raise refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])

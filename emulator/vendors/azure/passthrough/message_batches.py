@@ -146,11 +146,7 @@ def _find(documents: Documents, request: Request) -> Object:
 
 
 def _parse_requests(request: Request) -> list[Object]:
-    """Return the requests of a batch.
-
-    Raises:
-        EmulatedError: the first member that is missing, unknown or mistyped.
-    """
+    """Return the requests of a batch."""
     try:
         body = request.json()
     except ValueError as error:

@@ -25,11 +25,7 @@ _RATIO = 8  # tokens of a conversation for each reported output token of its com
 
 
 def compact(request: Request, service: AzureService) -> Response:
-    """Return the compacted items of ``input`` or of a stored response.
-
-    Raises:
-        EmulatedError: 400.
-    """
+    """Return the compacted items of ``input`` or of a stored response."""
     parsed = parse_request(request, service, "chat", RESPONSES_KINDS, "responses")
     given = parsed.body
     if isinstance(given, dict):

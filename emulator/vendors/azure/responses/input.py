@@ -78,11 +78,7 @@ def _complete_part(part: JSON) -> JSON:
 
 
 def parse_items(items: Sequence[Object]) -> list[Message]:
-    """Return the conversation.
-
-    Raises:
-        EmulatedError: the first item that is invalid.
-    """
+    """Return the conversation."""
     return [message for position, item in enumerate(items) for message in _parse_item(item, ("input", position))]
 
 
@@ -90,9 +86,6 @@ def validate_calls(items: Sequence[Object]) -> None:
     """Raise for a call without output or an output without a call.
 
     Source: openai/openai-python issue threads.
-
-    Raises:
-        EmulatedError: 400.
     """
     waiting: dict[str, str] = {}
     for item in items:

@@ -35,11 +35,7 @@ def resolve_references(items: Sequence[Object], request: Request, now: float, *,
 
 
 def validate_ids(before: Iterable[Object], items: Iterable[Object], param: str = "input") -> None:
-    """Raise for an item with the id of one before it; only texts are ids.
-
-    Raises:
-        EmulatedError: 400.
-    """
+    """Raise for an item with the id of one before it; only texts are ids."""
     seen = {name for item in before if isinstance(name := item.get("id"), str)}
     for item in items:
         name = item.get("id")

@@ -9,11 +9,7 @@ _MEDIA = ("image_url", "document", "file", "input_audio", "audio_url", "video_ur
 
 
 def validate_messages(parsed: ParsedRequest, messages: list[JSON]) -> None:
-    """Validate every message, then their order.
-
-    Raises:
-        EmulatedError: the first invalid message.
-    """
+    """Validate every message, then their order."""
     never_empty = parsed.family == "claude"
     answers = False
     for position, message in enumerate(messages):

@@ -17,11 +17,7 @@ _TABLE = ("catalog_name", "schema_name")
 
 
 def validate_gateway(settings: Mapping[str, JSON]) -> None:
-    """Raise for invalid limits, guardrails and tables.
-
-    Raises:
-        EmulatedError: the first of them.
-    """
+    """Raise for invalid limits, guardrails and tables."""
     validate_limits(settings)
     gateway = settings.get("ai_gateway")
     if gateway is None:

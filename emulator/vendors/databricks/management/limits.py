@@ -47,11 +47,7 @@ def name_limit(error: EmulatedError) -> tuple[str, str, str, int]:
 
 
 def validate_limits(settings: Mapping[str, JSON]) -> None:
-    """Raise for invalid rules.
-
-    Raises:
-        EmulatedError: the first of them.
-    """
+    """Raise for invalid rules."""
     rules = [*list_rules(settings)]
     if len(rules) > _MAX_RULES:
         raise _error_limits(f"An endpoint may have at most {_MAX_RULES} rate limits.")

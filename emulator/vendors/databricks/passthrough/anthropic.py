@@ -44,11 +44,7 @@ class _Codec(MessagesCodec):
 
 
 def parse_messages(request: Request, service: DatabricksService) -> InferenceCall:
-    """``POST …/anthropic/v1/messages``.
-
-    Raises:
-        EmulatedError: the endpoint rejects the request.
-    """
+    """``POST …/anthropic/v1/messages``."""
     parsed = find_native(request, service, "claude")
     body, style = parsed.body, parsed.profile.style
     validate_fields(body)

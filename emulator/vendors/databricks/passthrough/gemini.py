@@ -83,11 +83,7 @@ def wants_array(request: Request) -> bool:
 
 
 def parse_generate(request: Request, service: DatabricksService, *, stream: bool = False) -> InferenceCall:
-    """Parse ``POST …/gemini/v1beta/models/{name}:generateContent``.
-
-    Raises:
-        EmulatedError: the endpoint rejects the request.
-    """
+    """Parse ``POST …/gemini/v1beta/models/{name}:generateContent``."""
     parsed = find_native(request, service, "gemini")
     body = parse_request(parsed.body, "GenerateContentRequest")
     config = get_config(body)

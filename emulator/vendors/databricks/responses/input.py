@@ -42,11 +42,7 @@ _IGNORED = frozenset(OTHER_ITEMS) - {
 
 
 def parse_input(parsed: ParsedRequest) -> tuple[Message, ...]:
-    """Return the conversation of ``instructions`` and ``input``.
-
-    Raises:
-        EmulatedError: the first invalid item.
-    """
+    """Return the conversation of ``instructions`` and ``input``."""
     messages: list[Message] = []
     if instructions := parsed.get_text("instructions"):
         messages.append(Message(role="system", text=instructions))

@@ -18,11 +18,7 @@ _SPECULATIVE = ("num_assistant_tokens", "assistant_confidence_threshold")
 
 
 def parse_fields(parsed: ParsedRequest) -> Fields:
-    """Parse the common fields; the first invalid one is reported.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Parse the common fields; the first invalid one is reported."""
     fields = begin_fields(parsed)
     release, body = fields.release, fields.body
     if "stream_options" in body:
@@ -49,11 +45,7 @@ def begin_fields(parsed: ParsedRequest) -> Fields:
 
 
 def parse_first_fields(fields: Fields) -> None:
-    """Parse the fields of 2024.2, which has fewer in another order.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Parse the fields of 2024.2, which has fewer in another order."""
     body = fields.body
     if "ignore_eos" in body:
         fields.ignore_eos = parse_flag(fields, "ignore_eos")
@@ -105,11 +97,7 @@ def _cap_tokens(fields: Fields, asked: int | None) -> None:
 
 
 def parse_token_limit(fields: Fields, name: str, *, inclusive: bool = False) -> int | None:
-    """Parse a number of tokens, below the graph's limit or, with ``inclusive``, at most equal to it.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Parse a number of tokens, below the graph's limit or, with ``inclusive``, at most equal to it."""
     if name not in fields.body:
         return None
     value = fields.body[name]
@@ -124,11 +112,7 @@ def parse_token_limit(fields: Fields, name: str, *, inclusive: bool = False) -> 
 
 
 def parse_max_completion_tokens(fields: Fields) -> None:
-    """Parse ``max_completion_tokens``, which overrides ``max_tokens``.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Parse ``max_completion_tokens``, which overrides ``max_tokens``."""
     release = fields.release
     if not release.max_completion_tokens:
         return

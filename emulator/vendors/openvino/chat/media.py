@@ -23,11 +23,7 @@ _ADDRESS = re.compile(r"(http|https|ftp|sftp|)://[^\n\r\u2028\u2029]*")  # the s
 
 
 def validate_picture(fields: Fields, part: Object) -> str:
-    """Validate an ``image_url`` part and return its URL; the image itself may be validated later.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Validate an ``image_url`` part and return its URL; the image itself may be validated later."""
     image = part.get("image_url")
     if not isinstance(image, dict):
         raise refusal(f"{_STRUCTURE} - content image_url missing")
@@ -40,11 +36,7 @@ def validate_picture(fields: Fields, part: Object) -> str:
 
 
 def load_picture(fields: Fields, url: str) -> None:
-    """Validate an image: the signature of embedded bytes, the location of any other; nothing is fetched.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Validate an image: the signature of embedded bytes, the location of any other; nothing is fetched."""
     checks = find_checks(fields.release.version)
     _, found, encoded = url.partition("base64,")
     if not found:
@@ -112,11 +104,7 @@ def _is_inside(url: str, folder: str, *, strictly: bool) -> bool:
 
 
 def validate_sound(part: Object) -> Object:
-    """Validate an ``input_audio`` part and return its content.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Validate an ``input_audio`` part and return its content."""
     audio = part.get("input_audio")
     if not isinstance(audio, dict):
         raise refusal(f"{_STRUCTURE} - input_audio object missing")
@@ -126,11 +114,7 @@ def validate_sound(part: Object) -> Object:
 
 
 def load_sound(audio: Object) -> None:
-    """Validate the sound for models that take one; without a format it is WAV.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Validate the sound for models that take one; without a format it is WAV."""
     data, form = as_text(audio["data"]), audio.get("format")
     if not data:
         raise refusal("input_audio data field is empty")

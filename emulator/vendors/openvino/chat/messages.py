@@ -17,11 +17,7 @@ _EMPTY_PROMPT = "Final prompt after applying chat template is empty"
 
 
 def parse_messages(fields: Fields) -> tuple[Message, ...]:
-    """Parse ``messages``, members in document order; the first invalid one is reported.
-
-    Raises:
-        EmulatedError: with the calculator's text.
-    """
+    """Parse ``messages``, members in document order; the first invalid one is reported."""
     if "messages" not in fields.body:
         raise refusal("Messages missing in request")
     messages = fields.body["messages"]

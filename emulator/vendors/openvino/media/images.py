@@ -57,11 +57,7 @@ class ImagesCodec(WholeCodec):
 
 
 def parse_images(parsed: ParsedRequest) -> InferenceCall:
-    """Parse a prompt, with or without an initial image.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse a prompt, with or without an initial image."""
     path, release = parsed.request.path, parsed.release
     roots = ("/v3/", "/v1/") if release.v1_alias else ("/v3/",)
     if not release.since(2025, 3) or path.startswith(tuple([root + "images/generations" for root in roots])):

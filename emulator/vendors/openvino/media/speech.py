@@ -33,11 +33,7 @@ class SpeechCodec(WholeCodec):
 
 
 def parse_speech(parsed: ParsedRequest) -> InferenceCall:
-    """Parse a text to speak.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse a text to speak."""
     path, release, body = parsed.request.path, parsed.release, parsed.body
     if not path.startswith("/v3/audio/speech") and not (release.v1_alias and path.startswith("/v1/audio/speech")):
         raise refusal(f"Unsupported URI: {path}")

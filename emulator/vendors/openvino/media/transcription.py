@@ -83,11 +83,7 @@ def _stream_events(plan: Plan, choice: Choice) -> Iterator[Event]:
 
 
 def parse_listening(parsed: ParsedRequest) -> InferenceCall:
-    """Parse a sound to transcribe or translate.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse a sound to transcribe or translate."""
     name = _find_endpoint(parsed)
     form = parsed.form
     if form is None:

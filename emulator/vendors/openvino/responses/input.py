@@ -17,11 +17,7 @@ _TEXTS = ("input_text", "output_text")
 
 
 def parse_input(fields: Fields) -> tuple[Message, ...]:
-    """Parse the conversation; tool calls are merged with the assistant's next message.
-
-    Raises:
-        EmulatedError: the first invalid item.
-    """
+    """Parse the conversation; tool calls are merged with the assistant's next message."""
     if "input" not in fields.body:
         raise refusal("input missing in request")
     value = fields.body["input"]

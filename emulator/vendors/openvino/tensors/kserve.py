@@ -60,11 +60,7 @@ class _Input:
 
 
 def parse_infer(request: Request, service: OpenVinoService) -> InferenceCall:
-    """Parse tensors for a model; the body is validated before the model's name.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse tensors for a model; the body is validated before the model's name."""
     head, tail = _split_body(request)
     body = _load_head(head, request, service)
     binary = _parse_binary(body)

@@ -42,11 +42,7 @@ class _NoArrayError(Exception):
 
 
 def parse_predict(request: Request, service: OpenVinoService) -> InferenceCall:
-    """Parse tensors for a classic model; the model's name is validated before the body.
-
-    Raises:
-        EmulatedError: the first failed check, in the server's order.
-    """
+    """Parse tensors for a classic model; the model's name is validated before the body."""
     match = _PATH.fullmatch(request.path)
     if match is None:
         raise path_refusal(request)

@@ -32,11 +32,7 @@ class RequestTensor:
 def validate_tensors(
     declared: Sequence[TensorInfo], given: Mapping[str, RequestTensor], count: int, prefix: str = ""
 ) -> None:
-    """Raise unless the request has exactly the declared inputs; ``prefix``: text before a name in KServe errors.
-
-    Raises:
-        EmulatedError: the first invalid tensor.
-    """
+    """Raise unless the request has exactly the declared inputs; ``prefix``: text before a name in KServe errors."""
     if count != len(declared):
         raise status_refusal("Invalid number of inputs", f"Expected: {len(declared)}; Actual: {count}")
     for info in declared:
