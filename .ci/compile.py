@@ -95,6 +95,9 @@ def compile_modules(target: Path, files: list[str]) -> None:
         Path(file).write_text(written[name], encoding="utf-8")
     # One file of C a module, as one for all takes gigabytes; no debug information, as it doubles the wheel.
     extensions = mypycify([*OPTIONS, *files], opt_level="2", debug_level="0", multi_file=True, group_name="emulator")
+    if os.name == "posix":  # what no other object looks up is called directly, and needs no symbol at the start
+        for extension in extensions:
+            extension.extra_compile_args.append("-fvisibility=hidden")
     _patch_runtime()
     command = BuildInParallel(Distribution({"ext_modules": extensions}))
     command.build_lib = str(target)
