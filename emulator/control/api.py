@@ -4,20 +4,20 @@
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 
 from pydantic import BaseModel, ValidationError
 
 from emulator import __version__
 from emulator.control import models
-from emulator.control.auth import ControlAuth
 from emulator.control.console import page_headers, read_page
 from emulator.control.events import open_events
 from emulator.control.handlers.report import ReportHandlers
 from emulator.control.problem import format_mistakes, problem_response, refusal_response, scenario_problem
 from emulator.control.routes import Route, find_route
-from emulator.core.clock import RealClock, read_real
+from emulator.control.state import ControlState
+from emulator.core.clock import read_real
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError, ProblemError
 from emulator.core.executor import run_parsing
@@ -29,7 +29,6 @@ from emulator.http.connection import BodyTooLargeError, IncomingRequest
 from emulator.http.writer import TextStream
 from emulator.journal.entry import JournalEntry
 from emulator.observability.metrics import METRICS_TYPE, add_metrics, merge_metrics
-from emulator.runtime.runtime import Runtime
 from emulator.scenario.errors import Diagnostic, explain_errors
 from emulator.scenario.locations import format_path
 from emulator.scenario.parsed import ScenarioError
@@ -78,27 +77,14 @@ _BUG = Response(
 )
 
 
-class ControlPlane:
-    """Handler of all requests under ``/_emulator``.
+class ControlAPI:
+    """Handler of all requests under ``/_emulator``."""
 
-    Fields:
-        ready, urls: set once all ports listen.
-        follow: opens the ports that a new scenario needs.
-        authority: certificate (PEM) of the local certificate authority, if the server has one.
-        auth: authorises requests.
-    """
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._actions = ReportHandlers(runtime)
-        runtime.reporters |= {"metrics": self._report_metrics, "open": self._actions.report_open}
-        self._wall = RealClock()  # uptime is real time under every clock of a scenario
-        self._started = self._wall.now()
-        self.ready = False
-        self.urls: Mapping[str, str] = {}
-        self.follow: Callable[[], Awaitable[None]] = _stay
-        self.authority: bytes | None = None
-        self.auth = ControlAuth()
+    def __init__(self, state: ControlState) -> None:
+        self._state = state
+        self._runtime = state.runtime
+        self._actions = ReportHandlers(state.runtime)
+        self.report_open = self._actions.report_open
 
     async def serve(self, http: IncomingRequest) -> Response | TextStream:
         """Answer a request under ``/_emulator/``; an internal error is a 500 with ``x-emulator-bug``."""
@@ -120,6 +106,10 @@ class ControlPlane:
         except StoreLostError as error:
             detail = f"The store that replicas share does not answer: {error}"
             return problem_response(models.Problem(title="No store", status=503, detail=detail))
+
+    def refuse_session(self, detail: str) -> Response:
+        """Return 400 for a session name that is none."""
+        return problem_response(models.Problem(title="Bad session", status=400, detail=detail))
 
     async def serve_unknown(self, method: str, session: str, path: str) -> Response:
         """Answer 404 for a path of no served vendor, and add the request to the journal."""
@@ -162,13 +152,14 @@ class ControlPlane:
         if route.path == "/health":
             return _json(self._health())
         if route.path == "/ready":
-            return _json(models.Ready(ready=self.ready, urls=dict(self.urls)), 200 if self.ready else 503)
+            ready = models.Ready(ready=self._state.ready, urls=dict(self._state.urls))
+            return _json(ready, 200 if ready.ready else 503)
         if route.path == "/ca.pem":
             return self._trusted(route)
         taken = await run_parsing(body, _read_json, body, route.takes) if route.takes else body
         result = await self._act(route, query, taken, name)
         if route.action == "put_scenario":
-            await self.follow()
+            await self._state.follow()
         return await _build(result, _name_media(route))
 
     async def _act(self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str) -> Result:
@@ -181,7 +172,7 @@ class ControlPlane:
         result: Result = await getattr(self._actions, route.action)(query, taken, name)
         return result
 
-    async def _report_metrics(self, about: JSON) -> JSON:
+    async def report_metrics(self, about: JSON) -> JSON:
         """Return the metrics of this process as Prometheus text."""
         route, _ = find_route("GET", _METRICS)
         text: str = await getattr(self._actions, route.action)(route.query.model_validate(about or {}), b"", "")
@@ -200,25 +191,25 @@ class ControlPlane:
         Raises:
             ProblemError: 401, 403, 404 or 405.
         """
-        self.auth.check_browser(http.head.headers, http.head.target, http.connection.local)
+        self._state.auth.check_browser(http.head.headers, http.head.target, http.connection.local)
         route, name = find_route(http.head.method, http.head.path.removeprefix(_ROOT).rstrip("/"))
         if not route.is_open:
-            self.auth.check_caller(http.head.headers, http.connection.peer)
+            self._state.auth.check_caller(http.head.headers, http.connection.peer)
         return route, name
 
     def _health(self) -> models.Health:
         loaded = self._runtime.active.loaded
         return models.Health(
             version=__version__,
-            uptime_seconds=round(self._wall.now() - self._started, 3),
+            uptime_seconds=round(self._state.uptime, 3),
             scenario=models.ScenarioName(name=loaded.scenario.name, hash=loaded.digest),
         )
 
     def _trusted(self, route: Route) -> Response:
-        if self.authority is None:
+        if self._state.authority is None:
             detail = "This server has no authority of its own: it speaks plain HTTP or was given its certificate."
             raise ProblemError(404, "No authority", detail)
-        return Response(200, self.authority, (("Content-Type", route.media),))
+        return Response(200, self._state.authority, (("Content-Type", route.media),))
 
 
 async def _build(result: Result, media: str) -> Response | TextStream:
@@ -238,10 +229,6 @@ def _name_media(route: Route) -> str:
 def _by_replica(texts: Mapping[str, JSON]) -> Mapping[str, str]:
     """Return the texts by the last part of the replica's name."""
     return {name.rpartition(":")[2]: as_text(text) for name, text in texts.items()}
-
-
-async def _stay() -> None:
-    """Do nothing, before the listeners set :attr:`ControlPlane.follow`."""
 
 
 def _json(value: BaseModel | bytes, status: int = 200) -> Response:

@@ -14,9 +14,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.control.api import ControlPlane
-from emulator.control.models import Problem
-from emulator.control.problem import problem_response
+from emulator.control.plane import ControlPlane
 from emulator.core.errors import ProblemError
 from emulator.core.http import Response
 from emulator.core.os_errors import explain_address
@@ -428,7 +426,7 @@ class Port:
         return self._route(request)
 
     async def _serve_control(self, request: IncomingRequest) -> bool:
-        return await write_control(request, await self._control.serve(request))
+        return await write_control(request, await self._control.api.serve(request))
 
     async def _route(self, request: IncomingRequest) -> bool:
         """Find the session and the vendor of a request, and have the vendor answer it."""
@@ -436,8 +434,7 @@ class Port:
         try:
             route = route_session(head.path, head.headers, runtime.credentials_for, self.session)
         except SessionNameError as error:
-            problem = Problem(title="Bad session", status=400, detail=str(error))
-            return await write_control(request, problem_response(problem))
+            return await write_control(request, self._control.api.refuse_session(str(error)))
         active = runtime.begin_call(route.session)
         name, path, prefix = self.vendor, route.path, route.prefix
         if not name:
@@ -447,7 +444,7 @@ class Port:
         if app is None and path == "/" and not name and _is_page_view(head):
             return await write_control(request, _TO_CONSOLE)
         if app is None:
-            answer = await self._control.serve_unknown(head.method, route.session, route.path)
+            answer = await self._control.api.serve_unknown(head.method, route.session, route.path)
             return await write_control(request, answer)
         base = f"{self._scheme}://{head.headers.get('Host', '')}{prefix}"
         target = app.find_target(head, route, path, base)

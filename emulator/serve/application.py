@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from emulator.control.api import ControlPlane
+from emulator.control.plane import ControlPlane
 from emulator.core.clock import Clock
 from emulator.core.vendor import Vendors
 from emulator.handler.forward import Forwarding

@@ -15,8 +15,6 @@ from pydantic import ValidationError
 
 from emulator.cluster.replica import await_store, end_tasks, join_cluster
 from emulator.control.auth import ControlAuth
-from emulator.control.handlers.report import write_report
-from emulator.control.models import ReportAsked
 from emulator.core.os_errors import explain_file
 from emulator.core.storage import StoreLostError
 from emulator.core.units import parse_duration
@@ -307,6 +305,9 @@ async def _report(settings: Settings, built: Application) -> None:
     """Write the report of all calls, if ``--report`` is set."""
     if settings.report is None:
         return
+    from emulator.control.handlers.report import write_report  # slow to import
+    from emulator.control.models import ReportAsked
+
     await built.runtime.controller.catch_up()
     report = await write_report(built.runtime, ReportAsked())
     try:
