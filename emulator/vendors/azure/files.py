@@ -21,7 +21,7 @@ from emulator.encoding.multipart import FormField
 from emulator.vendors.azure.batch_results import list_results
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.documents import is_expired, read_content
-from emulator.vendors.azure.errors import bounds, refusals
+from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.forms import read_form, read_members
 from emulator.vendors.azure.headers import answer_json, echo_request_id, gateway_headers
 from emulator.vendors.azure.pages import list_page
@@ -88,8 +88,7 @@ def _parse_upload(request: Request) -> tuple[FormField, Object]:
     if not members.get("purpose"):
         raise refusals.missing_parameter("purpose")
     if members["purpose"] not in PURPOSES:
-        text = f"Invalid value: '{form.text('purpose')}'. Supported values are: {bounds.list_values(PURPOSES)}."
-        raise refusals.contradicts(text, "purpose", "invalid_value")
+        raise refusals.invalid_value("purpose", form.text("purpose"), PURPOSES)
     unknown = next((name for name in members if name not in _FIELDS), None)
     if unknown is not None:
         raise refusals.unknown_parameter(unknown)

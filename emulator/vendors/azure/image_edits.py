@@ -85,14 +85,11 @@ def _read_images(form: Form, members: dict[str, JSON]) -> Sequence[tuple[int, in
     """Return the sizes of the images."""
     parts = [field for field in form.fields if field.name in ("image", "image[]") and field.filename is not None]
     if not parts and "image" in members:
-        text = "Invalid type for 'image': expected one of an array of files or file, but got a string instead."
-        raise refusals.contradicts(text, "image", "invalid_type")
+        raise refusals.invalid_type("image", "", "one of an array of files or file")
     if not parts:
         raise refusals.missing_parameter("image")
     if len(parts) > _MAX_IMAGES:
-        expected = f"Expected an array with maximum length {_MAX_IMAGES}, but got an array with length {len(parts)}"
-        text = f"Invalid 'image': array too long. {expected} instead."
-        raise refusals.contradicts(text, "image", "array_above_max_length")
+        raise refusals.too_long("image", [part.filename for part in parts], _MAX_IMAGES)
     listed = len(parts) > 1 or parts[0].name == "image[]"
     return [_measure(part, f"image[{number}]" if listed else "image", number + 1) for number, part in enumerate(parts)]
 

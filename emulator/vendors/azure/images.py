@@ -25,7 +25,7 @@ from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
 from emulator.vendors.azure.chat.shapes import HARMS, NOT_DETECTED
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
-from emulator.vendors.azure.errors import bounds, refusals
+from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
@@ -156,12 +156,10 @@ def _validate_family(wire: OpenAIImageRequest, family: str) -> None:
         raise refusals.unknown_parameter(given)
     qualities = _QUALITIES.get(family, ("low", "medium", "high", "auto"))
     if wire.quality not in (None, "auto", *qualities):
-        text = f"Invalid value: '{wire.quality}'. Supported values are: {bounds.list_values(qualities)}."
-        raise refusals.contradicts(text, "quality", "invalid_value")
+        raise refusals.invalid_value("quality", wire.quality, qualities)
     most = _LONGEST.get(family, 32_000)
     if len(wire.prompt) > most:
-        message, code = bounds.word_length("prompt", wire.prompt, most, long=True)
-        raise refusals.contradicts(message, "prompt", code)
+        raise refusals.too_long("prompt", wire.prompt, most)
 
 
 def _validate_output(wire: OpenAIImageRequest) -> None:
@@ -181,9 +179,7 @@ def _validate_size(parsed: ParsedRequest) -> None:
     """Raise for a size that the model lacks."""
     given, sizes = parsed.fields.get("size"), parsed.profile.traits.get("sizes")
     if isinstance(given, str) and isinstance(sizes, list) and given not in sizes:
-        listed = bounds.list_values([as_text(size) for size in sizes])
-        text = f"Invalid value: '{given}'. Supported values are: {listed}."
-        raise refusals.contradicts(text, "size", "invalid_value")
+        raise refusals.invalid_value("size", given, [as_text(size) for size in sizes])
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)

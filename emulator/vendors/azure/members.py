@@ -11,7 +11,6 @@ from emulator.core.json import JSON, Object, as_integer, as_number, as_object, a
 from emulator.protocols.openai.options import is_plain
 from emulator.protocols.shapes import OPENAI_SHAPES, Misfit, Path, format_path
 from emulator.vendors.azure.errors import bounds, refusals
-from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.profile import is_own
 from emulator.vendors.azure.request import ParsedRequest
 
@@ -76,14 +75,11 @@ def build_refusal(found: Misfit) -> EmulatedError:
     if found.kind == "missing":
         return refusals.missing_parameter(path)
     if found.kind == "type":
-        expected = _format_types(found.expected)
-        text = f"Invalid type for '{path}': expected {expected}, but got {format_type(found.value)} instead."
-        return refusals.contradicts(text, path, "invalid_type")
+        return refusals.invalid_type(path, found.value, _format_types(found.expected))
     if found.kind not in ("enum", "tag"):
         message, code = _word_bound(found, path)
         return refusals.contradicts(message, path, code)
-    text = f"Invalid value: '{found.value}'. Supported values are: {bounds.list_values(found.expected)}."
-    return refusals.contradicts(text, path, "invalid_value")
+    return refusals.invalid_value(path, found.value, found.expected)
 
 
 def _word_bound(found: Misfit, path: str) -> bounds.Worded:

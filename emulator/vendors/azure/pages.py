@@ -27,8 +27,7 @@ def list_page(
     limit = _parse_limit(query.get("limit"), *limits)
     order = query.get("order", "desc" if newest_first else "asc")
     if order not in ("asc", "desc"):
-        text = f"Invalid value: '{order}'. Supported values are: 'asc' and 'desc'."
-        raise refusals.contradicts(text, "order", "invalid_value")
+        raise refusals.invalid_value("order", order, ("asc", "desc"))
     ordered = items if order == "asc" else items[::-1]
     names = [item.get("id") for item in ordered]
     after, before = query.get("after"), query.get("before")

@@ -177,9 +177,7 @@ def _validate_fields(wire: TranscriptionFields, profile: DeploymentProfile) -> N
         raise refusals.contradicts(text, wrong, "unsupported_parameter")
     names, samples = wire.known_speaker_names or [], wire.known_speaker_references or []
     if len(names) > _MAX_SPEAKERS:
-        expected = f"Expected an array with maximum length {_MAX_SPEAKERS}, but got an array with length {len(names)}"
-        text = f"Invalid 'known_speaker_names': array too long. {expected} instead."
-        raise refusals.contradicts(text, "known_speaker_names", "array_above_max_length")
+        raise refusals.too_long("known_speaker_names", names, _MAX_SPEAKERS)
     if len(names) != len(samples):
         text = "known_speaker_names and known_speaker_references must have the same length"
         raise refusals.contradicts(text, "known_speaker_names", "invalid_value")
@@ -203,8 +201,7 @@ def _validate_chunks(wire: TranscriptionFields, seconds: float, profile: Deploym
 
 
 def _error_chunks(value: str) -> EmulatedError:
-    text = f"Invalid value: '{value}'. Supported values are: 'auto' and 'server_vad'."
-    return refusals.contradicts(text, "chunking_strategy", "invalid_value")
+    return refusals.invalid_value("chunking_strategy", value, ("auto", "server_vad"))
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -191,8 +191,7 @@ def validate_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
         text = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
         raise refusals.contradicts(text, "top_logprobs")
     if isinstance(wire.stop, list) and len(wire.stop) > _MAX_STOPS:
-        text = f"Invalid 'stop': array too long. Expected an array with maximum length {_MAX_STOPS}, but got an array"
-        raise refusals.contradicts(f"{text} with length {len(wire.stop)} instead.", "stop", "array_above_max_length")
+        raise refusals.too_long("stop", [*wire.stop], _MAX_STOPS)
     if extras.parallel_tool_calls is not None and not wire.tools:
         text = "'parallel_tool_calls' is only allowed when 'tools' are specified."
         text = f"Invalid value for 'parallel_tool_calls': {text}"

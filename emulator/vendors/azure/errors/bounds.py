@@ -22,6 +22,16 @@ def list_values(values: Sequence[str]) -> str:
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
+def format_type(value: JSON) -> str:
+    """Return OpenAI's name of a value's type."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {str: "a string", int: "an integer", float: "a decimal number", list: "an array", dict: "an object"}
+    return names.get(type(value), "an unknown type")
+
+
 def word_length(path: str, value: JSON, limit: int, *, long: bool) -> Worded:
     """Word a text or a list that is too long or too short."""
     kind = "string" if isinstance(value, str) else "array"

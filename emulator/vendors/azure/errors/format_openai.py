@@ -27,7 +27,6 @@ from emulator.vendors.azure.errors.types import (
     ErrorFields,
     FormattedError,
     Violation,
-    format_type,
 )
 
 _derive_id = prepare_key(..., "on your data")
@@ -133,7 +132,7 @@ def _format_kind(violation: Violation, param: str, union: str) -> Object:
         return _build_worded(bounds.word_length(param, value, 1, long=False), param)
     if kind in _EXPECTED:
         wanted = union if union and not isinstance(value, list) else _EXPECTED[kind]
-        message = f"Invalid type for '{param}': expected {wanted}, but got {format_type(value)} instead."
+        message = f"Invalid type for '{param}': expected {wanted}, but got {bounds.format_type(value)} instead."
         return _build_error(message, param, "invalid_type")
     if kind in _BOUNDS:
         return _format_bound(violation, param)
@@ -144,7 +143,7 @@ def _format_kind(violation: Violation, param: str, union: str) -> Object:
             return _build_error(message, param, "invalid_value")
         expected = expected.replace(", and ", " or ")
         names = f"{'one of ' if ' or ' in expected else ''}{_list_names(expected, 'or')}"
-        message = f"Invalid type for '{param}': expected {names}, but got {format_type(value)} instead."
+        message = f"Invalid type for '{param}': expected {names}, but got {bounds.format_type(value)} instead."
         return _build_error(message, param, "invalid_type")
     if kind in _LENGTHS or kind == "string_pattern_mismatch":
         return _format_length(violation, param)

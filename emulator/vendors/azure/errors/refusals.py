@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from emulator.core.errors import MAX_TEXT, EmulatedError, ErrorKind, shorten
 from emulator.core.json import JSON, Object, dump_json, parse_json
+from emulator.vendors.azure.errors.bounds import format_type, list_values, word_length
 
 
 def breaks_schema(errors: Iterable[ErrorDetails]) -> EmulatedError:
@@ -75,6 +76,24 @@ def missing_parameter(path: str) -> EmulatedError:
 def unknown_parameter(path: str) -> EmulatedError:
     """Return OpenAI's error of a member that it does not know."""
     return contradicts(f"Unknown parameter: '{path}'.", path, "unknown_parameter")
+
+
+def invalid_value(path: str, value: JSON, supported: Sequence[str]) -> EmulatedError:
+    """Return OpenAI's error of a value that is none of those it accepts."""
+    text = f"Invalid value: '{value}'. Supported values are: {list_values(supported)}."
+    return contradicts(text, path, "invalid_value")
+
+
+def invalid_type(path: str, value: JSON, expected: str) -> EmulatedError:
+    """Return OpenAI's error of a value of another type; ``expected``: ``a string``."""
+    text = f"Invalid type for '{path}': expected {expected}, but got {format_type(value)} instead."
+    return contradicts(text, path, "invalid_type")
+
+
+def too_long(path: str, value: JSON, limit: int) -> EmulatedError:
+    """Return OpenAI's error of a text or a list that is too long."""
+    message, code = word_length(path, value, limit, long=True)
+    return contradicts(message, path, code)
 
 
 def extra_forbidden(extras: Mapping[str, JSON], *, bare: bool) -> EmulatedError:

@@ -183,16 +183,6 @@ class FormattedError:
     status: int | None = None
 
 
-def format_type(value: JSON) -> str:
-    """Return OpenAI's name of a value's type."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    names = {str: "a string", int: "an integer", float: "a decimal number", list: "an array", dict: "an object"}
-    return names.get(type(value), "an unknown type")
-
-
 ErrorFormatter = Callable[[ErrorFields], FormattedError]
 
 NO_SCHEMA = "Response format is json_schema but json_schema is not provided."

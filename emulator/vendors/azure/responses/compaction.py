@@ -18,7 +18,7 @@ from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import parse_request
 from emulator.vendors.azure.responses.input import identify
 from emulator.vendors.azure.responses.models import ResponseRequest
-from emulator.vendors.azure.responses.parse import count_items, load_items
+from emulator.vendors.azure.responses.parse import count_items, draw_id, load_items
 from emulator.vendors.azure.url_kind import RESPONSES_KINDS
 
 _RATIO = 8  # tokens of a conversation for each reported output token of its compaction; unverified
@@ -47,7 +47,7 @@ def compact(request: Request, service: AzureService) -> Response:
         {"id": f"cmp_{draw_hex(request.key, 'compaction')}", "type": "compaction", "encrypted_content": secret},
     ]
     body: Object = {
-        "id": f"resp_{draw_hex(request.key, 'response')}{draw_hex(request.key, 'response', 'end', digits=18)}",
+        "id": draw_id(request.key),
         "object": "response.compaction",
         "created_at": int(service.clock.now()),
         "output": compacted,

@@ -224,7 +224,7 @@ def _parse_new(given: Iterable[Object], request: Request, service: AzureService)
     """
     items = list_items([*given])
     if len(items) > MAX_ITEMS:
-        raise _error_items(len(items))
+        raise refusals.too_long("items", [*items], MAX_ITEMS)
     for position, item in enumerate(items):
         found = OPENAI_SHAPES.find_misfit("item", item, ("items", position))
         if found is not None:
@@ -233,8 +233,3 @@ def _parse_new(given: Iterable[Object], request: Request, service: AzureService)
     known = identify(resolve_references(items, request, service.clock.now(), stored=True), request.key)
     validate_ids((), known, "items")
     return known
-
-
-def _error_items(count: int) -> EmulatedError:
-    text = f"Invalid 'items': array too long. Expected an array with maximum length {MAX_ITEMS}, but got an array"
-    return refusals.contradicts(f"{text} with length {count} instead.", "items", "array_above_max_length")

@@ -17,6 +17,7 @@ from emulator.vendors.azure.chat.openai_models import validate_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.bounds import word_range
 from emulator.vendors.azure.extra_parameters import validate_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.members import validate_members
@@ -205,8 +206,7 @@ def _parse_format(wire: ResponseRequest, parsed: ParsedRequest) -> tuple[Format,
         return wanted.type, None
     for name in ("name", "schema"):
         if (wanted.name if name == "name" else wanted.schema_) is None:
-            path = f"text.format.{name}"
-            raise refusals.contradicts(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
+            raise refusals.missing_parameter(f"text.format.{name}")
     if wanted.strict:
         validate_structure(str(wanted.name), as_object(wanted.schema_), "text.format.schema", "invalid_json_schema")
     return "json_schema", wanted.schema_
@@ -226,9 +226,8 @@ def _limit(wire: ResponseRequest, parsed: ParsedRequest, prompt_tokens: int) -> 
         prompt_tokens = min(prompt_tokens, context - (wire.max_output_tokens or 1))
     default, most, wanted = parsed.profile.default_tokens, parsed.deployment.max_output, wire.max_output_tokens
     if parsed.profile.traits.get("provider") == "OpenAI" and most is not None and (wanted or 0) > most:
-        text = f"Expected a value <= {most}, but got {wanted} instead."
-        text = f"Invalid 'max_output_tokens': integer above maximum value. {text}"
-        raise refusals.contradicts(text, "max_output_tokens", "integer_above_max_value")
+        message, code = word_range("max_output_tokens", wanted, most, "<=")
+        raise refusals.contradicts(message, "max_output_tokens", code)
     return limit_tokens(wire.max_output_tokens, default, parsed.deployment, parsed.settings, prompt_tokens)
 
 

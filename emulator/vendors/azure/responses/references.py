@@ -10,7 +10,6 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.responses.stored import list_output
 
 _KIND = "item_reference"
@@ -52,8 +51,7 @@ def _read_name(item: Object, position: int) -> str:
     if name is None:
         raise refusals.missing_parameter(path)
     if not isinstance(name, str):
-        text = f"Invalid type for '{path}': expected a string, but got {format_type(name)} instead."
-        raise refusals.contradicts(text, path, "invalid_type")
+        raise refusals.invalid_type(path, name, "a string")
     return name
 
 

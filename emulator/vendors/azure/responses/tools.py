@@ -12,7 +12,6 @@ from emulator.protocols.openai.messages import ToolChoice, parse_tool
 from emulator.vendors.azure.chat.openai_models import validate_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.request import ParsedRequest
 from emulator.vendors.azure.responses.file_search import TOOL_TYPE, validate_choice
 from emulator.vendors.azure.responses.models import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
@@ -63,8 +62,7 @@ def parse_offer(wire: ResponseRequest, parsed: ParsedRequest) -> OfferedTools:
 
 def _parse_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> OfferedTools:
     if given not in _CHOICES:
-        text = f"Invalid value: '{given}'. Supported values are: 'none', 'auto', and 'required'."
-        raise refusals.contradicts(text, "tool_choice", "invalid_value")
+        raise refusals.invalid_value("tool_choice", given, tuple(_CHOICES))
     if given == "required" and not offered:
         text = "Tool choice 'required' must be specified with 'tools' parameter."
         raise refusals.contradicts(text, "tool_choice")
@@ -93,8 +91,7 @@ def _list_allowed(given: Object) -> list[str]:
     for position, tool in enumerate(allowed):
         where = f"tool_choice.tools[{position}]"
         if not isinstance(tool, dict):
-            text = f"Invalid type for '{where}': expected an object, but got {format_type(tool)} instead."
-            raise refusals.contradicts(text, where, "invalid_type")
+            raise refusals.invalid_type(where, tool, "an object")
         if tool.get("type", "function") in _NAMED:
             names.append(_name_choice(tool, where))
     return names
@@ -106,8 +103,7 @@ def _name_choice(choice: Object, where: str) -> str:
         return name
     if name is None:
         raise refusals.missing_parameter(f"{where}.name")
-    text = f"Invalid type for '{where}.name': expected a string, but got {format_type(name)} instead."
-    raise refusals.contradicts(text, f"{where}.name", "invalid_type")
+    raise refusals.invalid_type(f"{where}.name", name, "a string")
 
 
 def _parse_tool(tool: Object, position: int) -> Tool | None:

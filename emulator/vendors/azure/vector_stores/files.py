@@ -242,9 +242,7 @@ def _list(document: Object, batch: str | None, request: Request, service: AzureS
     """Return a page of the files of a store or of a batch."""
     state = request.query.get("filter")
     if state not in (None, *_STATES):
-        listed = ", ".join(f"'{name}'" for name in _STATES[:-1])
-        text = f"Invalid value: '{state}'. Supported values are: {listed}, and '{_STATES[-1]}'."
-        raise refusals.contradicts(text, "filter", "invalid_value")
+        raise refusals.invalid_value("filter", state, _STATES)
     built = _build_files(document, batch, request, service)
     kept = [file for file in built if state in (None, file["status"])]
     return answer_json(list_page(kept, request.query, newest_first=True), request, service)
