@@ -9,36 +9,24 @@ from emulator.protocols.openai import messages
 from emulator.vendors.azure import batches, files
 from emulator.vendors.azure.audio.speech import parse_speech
 from emulator.vendors.azure.audio.transcription import parse_transcription, parse_translation
+from emulator.vendors.azure.chat import stored
 from emulator.vendors.azure.chat.parse import parse_chat
-from emulator.vendors.azure.chat.stored import (
-    delete_stored,
-    list_messages,
-    list_stored,
-    retrieve_stored,
-    update_stored,
-)
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
 from emulator.vendors.azure.image_edits import parse_edit
 from emulator.vendors.azure.images import fetch_image, parse_images
 from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger
-from emulator.vendors.azure.management.entra import describe_instance, describe_tenant, list_keys, parse_token
-from emulator.vendors.azure.management.models import list_models, retrieve_model
-from emulator.vendors.azure.management.project import get_connection, get_deployment, list_connections, open_connection
-from emulator.vendors.azure.management.project import list_deployments as list_of_project
+from emulator.vendors.azure.management import entra, models, project
 from emulator.vendors.azure.models import list_deployments
-from emulator.vendors.azure.passthrough import message_batches
-from emulator.vendors.azure.passthrough.anthropic import count_tokens, parse_messages
-from emulator.vendors.azure.passthrough.anthropic import list_models as list_claude
-from emulator.vendors.azure.passthrough.anthropic import retrieve_model as retrieve_claude
+from emulator.vendors.azure.passthrough import anthropic, message_batches
 from emulator.vendors.azure.passthrough.rerank import parse_rerank
 from emulator.vendors.azure.profile import AzureService, ByProfile, profile_deployment
 from emulator.vendors.azure.request import HEADERS, authenticate
 from emulator.vendors.azure.responses import conversations
+from emulator.vendors.azure.responses import stored as stored_responses
 from emulator.vendors.azure.responses.compaction import compact
 from emulator.vendors.azure.responses.parse import count_input, parse_responses
-from emulator.vendors.azure.responses.stored import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.url_kind import name_provider
 from emulator.vendors.azure.vector_stores import files as store_files
@@ -87,9 +75,12 @@ VENDOR = Vendor(
             for base in ("", "/endpoints/{deployment}")
             for route, parse in (("/", parse_health), ("/health", parse_health), ("/swagger.json", parse_swagger))
         ),
-        Endpoint(method="POST", path="/{prefix:path}/responses", parse=parse_responses, is_stateful=True),
-        Endpoint(method="POST", path="/{prefix:path}/responses/input_tokens", parse=count_input, is_stateful=True),
-        Endpoint(method="POST", path="/{prefix:path}/responses/compact", parse=compact, is_stateful=True),
+        *_list_stateful(
+            "/{prefix:path}/responses",
+            ("POST", "", parse_responses),
+            ("POST", "/input_tokens", count_input),
+            ("POST", "/compact", compact),
+        ),
         *_list_stateful(
             "/{prefix:path}/conversations",
             ("POST", "", conversations.create),
@@ -141,47 +132,48 @@ VENDOR = Vendor(
             ("GET", "/batches/{batch}", batches.retrieve),
             ("POST", "/batches/{batch}/cancel", batches.cancel),
         ),
-        Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, is_stateful=True),
-        Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, is_stateful=True),
-        Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, is_stateful=True),
-        Endpoint(
-            method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, is_stateful=True
-        ),
-        Endpoint(method="GET", path="/{prefix:path}/chat/completions", parse=list_stored, is_stateful=True),
         *_list_stateful(
-            "/{prefix:path}/chat/completions/{completion}",
-            ("GET", "", retrieve_stored),
-            ("POST", "", update_stored),
-            ("DELETE", "", delete_stored),
-            ("GET", "/messages", list_messages),
+            "/{prefix:path}/responses/{response}",
+            ("GET", "", stored_responses.retrieve),
+            ("DELETE", "", stored_responses.delete),
+            ("POST", "/cancel", stored_responses.cancel),
+            ("GET", "/input_items", stored_responses.list_input),
+        ),
+        *_list_stateful(
+            "/{prefix:path}/chat/completions",
+            ("GET", "", stored.list_stored),
+            ("GET", "/{completion}", stored.retrieve_stored),
+            ("POST", "/{completion}", stored.update_stored),
+            ("DELETE", "/{completion}", stored.delete_stored),
+            ("GET", "/{completion}/messages", stored.list_messages),
         ),
         Endpoint(method="POST", path="/{prefix:path}/rerank", parse=parse_rerank),
         Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, is_public=True),
-        Endpoint(method="GET", path="/anthropic/v1/models", parse=list_claude),
-        Endpoint(method="GET", path="/anthropic/v1/models/{model}", parse=retrieve_claude),
-        Endpoint(method="GET", path="/{prefix:path}/models", parse=list_models),
-        Endpoint(method="GET", path="/{prefix:path}/models/{model}", parse=retrieve_model),
-        Endpoint(method="POST", path="/{prefix:path}/messages", parse=parse_messages),
-        Endpoint(method="POST", path="/{prefix:path}/messages/count_tokens", parse=count_tokens),
-        Endpoint(method="GET", path="/api/projects/{project}/deployments", parse=list_of_project),
-        Endpoint(method="GET", path="/api/projects/{project}/deployments/{name}", parse=get_deployment),
-        Endpoint(method="GET", path="/api/projects/{project}/connections", parse=list_connections),
-        Endpoint(method="GET", path="/api/projects/{project}/connections/{name}", parse=get_connection),
+        Endpoint(method="GET", path="/anthropic/v1/models", parse=anthropic.list_models),
+        Endpoint(method="GET", path="/anthropic/v1/models/{model}", parse=anthropic.retrieve_model),
+        Endpoint(method="GET", path="/{prefix:path}/models", parse=models.list_models),
+        Endpoint(method="GET", path="/{prefix:path}/models/{model}", parse=models.retrieve_model),
+        Endpoint(method="POST", path="/{prefix:path}/messages", parse=anthropic.parse_messages),
+        Endpoint(method="POST", path="/{prefix:path}/messages/count_tokens", parse=anthropic.count_tokens),
+        Endpoint(method="GET", path="/api/projects/{project}/deployments", parse=project.list_deployments),
+        Endpoint(method="GET", path="/api/projects/{project}/deployments/{name}", parse=project.get_deployment),
+        Endpoint(method="GET", path="/api/projects/{project}/connections", parse=project.list_connections),
+        Endpoint(method="GET", path="/api/projects/{project}/connections/{name}", parse=project.get_connection),
         Endpoint(
             method="POST",
             path="/api/projects/{project}/connections/{name}/getConnectionWithCredentials",
-            parse=open_connection,
+            parse=project.open_connection,
         ),
         *(
             Endpoint(method="GET", path=path, parse=parse, is_public=True)
             for path, parse in (
-                ("/common/discovery/instance", describe_instance),
-                ("/{tenant}/.well-known/openid-configuration", describe_tenant),
-                ("/{tenant}/v2.0/.well-known/openid-configuration", describe_tenant),
-                ("/{tenant}/discovery/v2.0/keys", list_keys),
+                ("/common/discovery/instance", entra.describe_instance),
+                ("/{tenant}/.well-known/openid-configuration", entra.describe_tenant),
+                ("/{tenant}/v2.0/.well-known/openid-configuration", entra.describe_tenant),
+                ("/{tenant}/discovery/v2.0/keys", entra.list_keys),
             )
         ),
-        Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=parse_token, is_public=True),
+        Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=entra.parse_token, is_public=True),
     ),
     settings=AzureSettings,
     catalogue=list_deployments,

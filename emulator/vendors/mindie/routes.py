@@ -13,39 +13,13 @@ from emulator.core.http import DROPPED, FieldNames, Request, Response
 from emulator.core.vendor import Endpoint, MethodLimit, Plane, Vendor
 from emulator.protocols import tgi
 from emulator.protocols.auth import bearer_token
+from emulator.vendors.mindie import info, management
 from emulator.vendors.mindie.chat.parse import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
 from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
 from emulator.vendors.mindie.headers import RelayedCodec
 from emulator.vendors.mindie.infer import parse_infer
-from emulator.vendors.mindie.info import (
-    count_slots,
-    count_tokens,
-    handle_config,
-    handle_health,
-    handle_info,
-    handle_metadata,
-    handle_model,
-    handle_model_config,
-    handle_probe,
-    handle_ready,
-    handle_running_status,
-    handle_server,
-    handle_status,
-    handle_timed_health,
-    handle_triton_health,
-    list_deployments,
-    list_models,
-)
-from emulator.vendors.mindie.management import (
-    handle_fault,
-    handle_results,
-    load_adapter,
-    stop_service,
-    switch_role,
-    unload_adapter,
-)
 from emulator.vendors.mindie.metrics import handle_metrics, handle_metrics_json
 from emulator.vendors.mindie.profile import DeploymentProfile, MindieService, profile_deployment
 from emulator.vendors.mindie.request import validate_relayed
@@ -90,43 +64,43 @@ _POSTS: Mapping[str, Parse] = {
     "/infer_token": parse_infer,
     "/v1/chat/completions": parse_chat,
     "/v1/completions": parse_completions,
-    "/v1/tokenizer": count_tokens,
+    "/v1/tokenizer": info.count_tokens,
     f"{_MODEL}/infer": parse_token,
     f"{_MODEL}/generate": PARSE_GENERATE,
     f"{_MODEL}/generate_stream": PARSE_STREAM,
     f"{_MODEL}/stopInfer": stop_infer,
-    "/v1/engine-server/fault-handling-command": handle_fault,
-    "/v1/load_lora_adapter": load_adapter,
-    "/v1/unload_lora_adapter": unload_adapter,
-    "/v1/role/{role}": switch_role,
-    "/v2/role/{role}": switch_role,
+    "/v1/engine-server/fault-handling-command": management.handle_fault,
+    "/v1/load_lora_adapter": management.load_adapter,
+    "/v1/unload_lora_adapter": management.unload_adapter,
+    "/v1/role/{role}": management.switch_role,
+    "/v2/role/{role}": management.switch_role,
 }
 _WITHOUT_INFERENCE = ("/tokenizer", "/stopInfer", "_lora_adapter", "/fault-handling-command")  # paths without inference
 _GETS: Mapping[str, Parse] = {
-    "/dresult": handle_results,
-    "/health": handle_health,
-    "/health/timed": handle_timed_health,
-    "/health/timed-{seconds}": handle_timed_health,
-    "/info": handle_info,
+    "/dresult": management.handle_results,
+    "/health": info.handle_health,
+    "/health/timed": info.handle_timed_health,
+    "/health/timed-{seconds}": info.handle_timed_health,
+    "/info": info.handle_info,
     "/metrics": handle_metrics,
     "/metrics-json": handle_metrics_json,
-    "/v1/config": handle_config,
-    "/v1/health": handle_probe,
-    "/v1/readiness": handle_probe,
-    "/v1/startup": handle_probe,
-    "/v1/engine-server/running-status": handle_running_status,
-    "/v1/models": list_models,
-    "/v1/models/{model}": handle_model,
-    "/stopService": stop_service,
-    "/v1/status": handle_status,
-    "/v2": handle_server,
-    "/v2/health/live": handle_triton_health,
-    "/v2/health/ready": handle_triton_health,
-    "/v2/status": handle_status,
-    _MODEL: handle_metadata,
-    f"{_MODEL}/config": handle_model_config,
-    f"{_MODEL}/getSlotCount": count_slots,
-    f"{_MODEL}/ready": handle_ready,
+    "/v1/config": info.handle_config,
+    "/v1/health": info.handle_probe,
+    "/v1/readiness": info.handle_probe,
+    "/v1/startup": info.handle_probe,
+    "/v1/engine-server/running-status": info.handle_running_status,
+    "/v1/models": info.list_models,
+    "/v1/models/{model}": info.handle_model,
+    "/stopService": management.stop_service,
+    "/v1/status": info.handle_status,
+    "/v2": info.handle_server,
+    "/v2/health/live": info.handle_triton_health,
+    "/v2/health/ready": info.handle_triton_health,
+    "/v2/status": info.handle_status,
+    _MODEL: info.handle_metadata,
+    f"{_MODEL}/config": info.handle_model_config,
+    f"{_MODEL}/getSlotCount": info.count_slots,
+    f"{_MODEL}/ready": info.handle_ready,
 }
 
 
@@ -210,7 +184,7 @@ VENDOR = Vendor(
     endpoints=_ENDPOINTS,
     extra_listeners=find_planes,
     settings=MindieSettings,
-    catalogue=list_deployments,
+    catalogue=info.list_deployments,
     authenticate=admit,
     render_error=render_error,
     profile_deployment=profile_deployment,
