@@ -87,17 +87,15 @@ def build_parser() -> "_ArgumentParser":
     )
     parser.add_argument("--version", action="version", version=format_version(), help="print the version")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands", prog="emulator")
-    for name, (text, add) in _VERBS.items():
-        add(
-            verbs.add_parser(
-                name, help=text, description=_sentence(text), epilog=_EXAMPLES.get(name), formatter_class=HelpFormatter
-            )
+    for name, (text, add, run) in _VERBS.items():
+        sentence = f"{text[:1].upper()}{text[1:]}."
+        verb = verbs.add_parser(
+            name, help=text, description=sentence, epilog=_EXAMPLES.get(name), formatter_class=HelpFormatter
         )
+        verb.set_defaults(run=run)
+        if add is not None:
+            add(verb)
     return parser
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 _EXAMPLES = {
@@ -228,6 +226,15 @@ def _percent(text: str) -> float:
     return percent
 
 
+def _parse_duration(flag: str, text: str) -> float:
+    from emulator.core.units import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise SettingsError(f"{flag}: {error}") from None
+
+
 def _text(what: str, name: str, default: object) -> str:
     return f"{what} [{variable(name)}] (default {default})"
 
@@ -247,13 +254,11 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     text = _text("text, JSON lines, or by terminal", "log_format", "auto")
     log.add_argument("--log-format", choices=LOG_FORMATS, help=text)
     _add_tls(serve.add_argument_group("TLS"))
-    serve.set_defaults(run=_run_serve)
 
 
 def _add_scenario_flags(group: _Group) -> None:
     flag = group.add_argument
-    flag("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
-    flag("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    _add_choice(group)
     text = "clock of the server, such as instant or frozen@2026-11-23T09:55:00Z"
     flag("--clock", metavar="KIND[@START]", help=_text(text, "clock", "the scenario's"))
     flag("--strict", action="store_const", const="true", help=_text("refuse unmatched calls", "strict", "false"))
@@ -266,6 +271,11 @@ def _add_scenario_flags(group: _Group) -> None:
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
     text = _text("do not obey x-emulator-error, -fault and -ttft headers", "header_faults", "obeyed")
     flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
+
+
+def _add_choice(group: _Group) -> None:
+    group.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    group.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
 
 
 def _add_network_flags(group: _Group) -> None:
@@ -339,23 +349,19 @@ def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("--join", action="store_true", help="the files make one scenario, as they do for serve")
     check.add_argument("--strict", dest="strict_check", action="store_true", help="fail on warnings, too")
     check.add_argument("--json", action="store_true", help="rows as a JSON array")
-    check.set_defaults(run=_run_check)
 
 
 def _add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("path", metavar="PATH", help="a scenario, or a folder of them")
     explain.add_argument("request", metavar="REQUEST.json", help="{vendor, method, path, headers, body}; - for stdin")
-    explain.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
-    explain.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    _add_choice(explain)
     explain.add_argument("--json", action="store_true", help="the explanation as JSON")
-    explain.set_defaults(run=_run_explain)
 
 
 def _add_instance(instance: argparse.ArgumentParser) -> None:
     instance.add_argument("schema", metavar="SCHEMA", help="a file; - reads one schema a line and writes one instance")
     instance.add_argument("--seed", help=_text("every draw derives from it", "seed", "0"))
     instance.add_argument("--mode", choices=MODES, default="typical", help="what is drawn (default typical)")
-    instance.set_defaults(run=_run_instance)
 
 
 def _add_env(env: argparse.ArgumentParser) -> None:
@@ -369,27 +375,27 @@ def _add_env(env: argparse.ArgumentParser) -> None:
     )
     env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
     _add_tls_dir(env)
-    env.set_defaults(run=_run_env)
+
+
+def _add_url(parser: argparse.ArgumentParser) -> None:
+    text = f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})"
+    parser.add_argument("--url", type=_url, help=text)
 
 
 def _add_report(report: argparse.ArgumentParser) -> None:
-    report.add_argument("--out", metavar="FILE", required=True, help="where the page is written")
-    report.add_argument(
-        "--url", type=_url, help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})"
-    )
+    report.add_argument("--out", type=Path, metavar="FILE", required=True, help="where the page is written")
+    _add_url(report)
     report.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
-    report.set_defaults(run=_run_report)
 
 
 def _add_timeline(timeline: argparse.ArgumentParser) -> None:
     flag = timeline.add_argument
-    flag("paths", nargs="+", metavar="FILE", help="scenario files, joined")
-    flag("--out", metavar="FILE", help="where the SVG is written (default: standard output)")
-    flag("--journal", metavar="FILE", help="calls to draw beneath: what GET /_emulator/requests gave")
+    flag("paths", type=Path, nargs="+", metavar="FILE", help="scenario files, joined")
+    flag("--out", type=Path, metavar="FILE", help="where the SVG is written (default: standard output)")
+    flag("--journal", type=Path, metavar="FILE", help="calls to draw beneath: what GET /_emulator/requests gave")
     flag("--url", type=_url, help="base URL of the front of a running emulator, whose calls are drawn beneath")
     flag("--session", default="", metavar="NAME", help="the calls of this session alone")
     flag("--until", metavar="TIME", help="end of the picture, such as 2h (default: of all that it shows)")
-    timeline.set_defaults(run=_run_timeline)
 
 
 def _run_timeline(options: argparse.Namespace, settings: Settings) -> int:
@@ -398,10 +404,10 @@ def _run_timeline(options: argparse.Namespace, settings: Settings) -> int:
     if options.journal and options.url:
         raise SettingsError("--journal and --url both name calls: give one")
     return draw(
-        [Path(path) for path in options.paths],
-        None if options.out is None else Path(options.out),
+        options.paths,
+        options.out,
         settings,
-        journal=None if options.journal is None else Path(options.journal),
+        journal=options.journal,
         url=options.url,
         session=options.session,
         until=None if options.until is None else _parse_until(options.until),
@@ -409,12 +415,7 @@ def _run_timeline(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _parse_until(text: str) -> float:
-    from emulator.core.units import parse_duration
-
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise SettingsError(f"--until: {error}") from None
+    seconds = _parse_duration("--until", text)
     if seconds <= 0:
         raise SettingsError("--until: expected more than 0")
     return seconds
@@ -424,59 +425,45 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     flag = sweep.add_argument
     sweep.usage = "emulator sweep [--vendor NAME] [--flag VALUE ...] -- COMMAND ..."
     flag("--vendor", choices=VENDOR_NAMES, action="append", help="whose variables the command has; repeatable")
-    flag(
-        "--scenario",
-        metavar="FILE",
-        action="append",
-        default=[],
-        dest="base",
-        help="scenario of all runs: answers, budget",
-    )
+    text = "scenario of all runs: answers, budget"
+    flag("--scenario", type=Path, metavar="FILE", action="append", default=[], dest="base", help=text)
     flag("--jobs", type=_count, metavar="N", help="runs at a time (default: processors + 1; with --clock real 1)")
     flag("--no-preload", action="store_false", dest="preload", help="let each run import its libraries itself")
     flag("--clock", choices=("instant", "real"), default="instant", help="clock of the runs (default instant)")
     flag("--hang-after", metavar="DURATION", help="longest run (default: 10 times the one without faults, at least 5s)")
-    flag(
-        "--max-runs",
-        type=_count_or_none,
-        metavar="N",
-        help="most runs of the command; 0 takes over earlier outcomes alone",
-    )
+    text = "most runs of the command; 0 takes over earlier outcomes alone"
+    flag("--max-runs", type=_count_or_none, metavar="N", help=text)
     flag("--full", action="store_true", help="run every cell, at every token, and merge none")
     flag("--shard", metavar="I/N", default="1/1", help="run the i-th part of n")
-    flag("--json", metavar="FILE", help="write every cell; go on with a sweep that was ended early")
-    flag("--from", metavar="FILE", action="append", default=[], dest="earlier", help="take over outcomes, as of shards")
+    flag("--json", type=Path, metavar="FILE", help="write every cell; go on with a sweep that was ended early")
+    text = "take over outcomes, as of shards"
+    flag("--from", type=Path, metavar="FILE", action="append", default=[], dest="earlier", help=text)
     flag("--since", metavar="REV", help="run only what changed since a revision of Git; needs --json")
-    flag(
-        "--watch",
-        metavar="PATH",
-        action="append",
-        default=[],
-        dest="watched",
-        help="a file that the command uses; repeatable",
-    )
-    flag("--failures", metavar="FOLDER", help="write a scenario for each failure, which shows it again")
+    text = "a file that the command uses; repeatable"
+    flag("--watch", type=Path, metavar="PATH", action="append", default=[], dest="watched", help=text)
+    flag("--failures", type=Path, metavar="FOLDER", help="write a scenario for each failure, which shows it again")
     for name, form in (("html", "a page"), ("junit", "JUnit XML"), ("sarif", "SARIF")):
-        flag(f"--{name}", metavar="FILE", help=f"write {form}")
+        flag(f"--{name}", type=Path, metavar="FILE", help=f"write {form}")
     flag("test_command", nargs="+", metavar="COMMAND", help="what to run, behind --")
-    sweep.set_defaults(run=_run_sweep)
 
 
 def _add_coverage(coverage: argparse.ArgumentParser) -> None:
     flag = coverage.add_argument
-    flag("reports", nargs="+", metavar="REPORT", help="what pytest --emulator-coverage-file wrote, or a page of calls")
+    flag(
+        "reports",
+        type=Path,
+        nargs="+",
+        metavar="REPORT",
+        help="what pytest --emulator-coverage-file wrote, or a page of calls",
+    )
     flag("--fail-under", type=_percent, default=0.0, metavar="PERCENT", help="exit with 1 if there is less")
     flag("--json", action="store_true", help="as JSON: how many calls met each error and fault")
-    coverage.set_defaults(run=_run_coverage)
 
 
 def _add_verdict(verdict: argparse.ArgumentParser) -> None:
-    verdict.add_argument(
-        "--url", type=_url, help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})"
-    )
+    _add_url(verdict)
     verdict.add_argument("--session", default="", metavar="NAME", help="the calls of this session (default: of none)")
     verdict.add_argument("--json", action="store_true", help="as JSON, with the figures")
-    verdict.set_defaults(run=_run_verdict)
 
 
 def _add_models(models: argparse.ArgumentParser) -> None:
@@ -486,13 +473,12 @@ def _add_models(models: argparse.ArgumentParser) -> None:
     )
     models.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
     models.add_argument("--json", action="store_true", help="all their attributes as a JSON array")
-    models.set_defaults(run=_run_models)
 
 
 def _add_record(record: argparse.ArgumentParser) -> None:
     flag = record.add_argument
     flag("upstreams", nargs="+", metavar="VENDOR=URL", help="a vendor and the base URL of its service")
-    flag("--to", metavar="FOLDER", required=True, help="where the exchanges are written, one file a call")
+    flag("--to", type=Path, metavar="FOLDER", required=True, help="where the exchanges are written, one file a call")
     flag("--upstream-ca", metavar="FILE", help="certificate of an authority to trust besides the system's, PEM")
     flag(
         "--silence", metavar="DURATION", default="10m", help="give up a response that is silent this long (default 10m)"
@@ -502,52 +488,41 @@ def _add_record(record: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit with 1 if a credential stood anywhere but in credential headers; it is cut in any case",
     )
-    flag("--host", help=_text("address to listen on", "host", "127.0.0.1"))
-    flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
-    flag(
-        "--port-file",
-        metavar="FILE",
-        help=_text("write base URLs as JSON once all ports are open", "port_file", "none"),
-    )
+    _add_network_flags(record)
     _add_tls(record)
-    record.set_defaults(run=_run_record)
 
 
 def _run_record(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.record import RecordOptions, record
-    from emulator.core.units import parse_duration
 
-    try:
-        silence = parse_duration(options.silence)
-    except ValueError as error:
-        raise SettingsError(f"--silence: {error}") from None
-    given = Path(options.to), options.upstreams, settings.upstream_ca, silence, options.fail_on_secret
+    silence = _parse_duration("--silence", options.silence)
+    given = options.to, options.upstreams, settings.upstream_ca, silence, options.fail_on_secret
     return record(RecordOptions(*given), settings)
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
     text = "vcrpy cassettes, HAR, aimock, MockServer, llmposter, LiteLLM's log lines, OpenAI batches"
-    parser.add_argument("files", nargs="+", metavar="FILE", help=text)
-    parser.add_argument("--to", metavar="FOLDER", required=True, help="where exchanges and rules are written")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=text)
+    parser.add_argument(
+        "--to", type=Path, metavar="FOLDER", required=True, help="where exchanges and rules are written"
+    )
     text = "whose the calls are, where neither host nor path says so"
     parser.add_argument("--vendor", choices=VENDOR_NAMES, default="", help=text)
-    parser.set_defaults(run=_run_import)
 
 
 def _run_import(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.imports import import_files
 
-    return import_files([Path(file) for file in options.files], Path(options.to), options.vendor)
+    return import_files(options.files, options.to, options.vendor)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", metavar="A", help="folder of exchanges")
-    parser.add_argument("second", nargs="?", metavar="B", help="another")
+    parser.add_argument("first", type=Path, metavar="A", help="folder of exchanges")
+    parser.add_argument("second", type=Path, nargs="?", metavar="B", help="another")
     parser.add_argument("--against", choices=VENDOR_NAMES, help="compare with the emulator: ask it what A asked")
     parser.add_argument("--json", action="store_true", help="the differences as JSON")
     text = "write a scenario that makes the emulator like A, as far as rules can"
-    parser.add_argument("--as-profile", metavar="FILE", help=text)
-    parser.set_defaults(run=_run_diff)
+    parser.add_argument("--as-profile", type=Path, metavar="FILE", help=text)
 
 
 def _run_diff(options: argparse.Namespace, settings: Settings) -> int:
@@ -555,31 +530,25 @@ def _run_diff(options: argparse.Namespace, settings: Settings) -> int:
         raise SettingsError("diff takes a second recording, or --against VENDOR")
     from emulator.cli.diff import diff
 
-    second = None if options.second is None else Path(options.second)
-    profile = None if options.as_profile is None else Path(options.as_profile)
-    return diff(Path(options.first), second, options.against, as_json=options.json, profile=profile)
+    return diff(options.first, options.second, options.against, as_json=options.json, profile=options.as_profile)
 
 
 def _add_fit(parser: argparse.ArgumentParser) -> None:
     text = "folder of exchanges, journal, or result of vLLM's benchmark, guidellm or inference-perf"
-    parser.add_argument("files", nargs="+", metavar="TRACE", help=text)
-    parser.add_argument("--svg", metavar="FILE", help="draw measured against fitted times")
-    parser.set_defaults(run=_run_fit)
+    parser.add_argument("files", type=Path, nargs="+", metavar="TRACE", help=text)
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw measured against fitted times")
 
 
 def _run_fit(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.fit import fit
 
-    return fit([Path(file) for file in options.files], None if options.svg is None else Path(options.svg))
+    return fit(options.files, options.svg)
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--url", type=_url, help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})"
-    )
+    _add_url(parser)
     parser.add_argument("--format", choices=("har", "vcr", "exchanges"), default="har", help="of the output")
     parser.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
-    parser.set_defaults(run=_run_export)
 
 
 def _run_export(options: argparse.Namespace, settings: Settings) -> int:
@@ -589,8 +558,9 @@ def _run_export(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _add_init(init: argparse.ArgumentParser) -> None:
-    init.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="where to write (default: this one)")
-    init.set_defaults(run=_run_init)
+    init.add_argument(
+        "folder", type=Path, nargs="?", default=".", metavar="FOLDER", help="where to write (default: this one)"
+    )
 
 
 def _add_try(parser: argparse.ArgumentParser) -> None:
@@ -601,13 +571,7 @@ def _add_try(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vendor", choices=VENDOR_NAMES, help="vendor to ask (default: the first that is served)")
     parser.add_argument("--model", metavar="NAME", help="deployment to ask (default: the vendor's usual one)")
     parser.add_argument("--stream", action="store_true", help="ask for a stream")
-    parser.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
-    parser.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
-    parser.set_defaults(run=_run_try)
-
-
-def _add_schema(schema: argparse.ArgumentParser) -> None:
-    schema.set_defaults(run=_run_schema)
+    _add_choice(parser)
 
 
 def _add_health(health: argparse.ArgumentParser) -> None:
@@ -615,50 +579,21 @@ def _add_health(health: argparse.ArgumentParser) -> None:
     health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
     text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
     health.add_argument("--port-file", metavar="FILE", help=text)
-    health.set_defaults(run=_run_health)
 
 
 def _add_ca(ca: argparse.ArgumentParser) -> None:
     _add_tls_dir(ca)
-    ca.set_defaults(run=_run_ca)
 
 
 def _add_completion(completion: argparse.ArgumentParser) -> None:
     text = 'bash and zsh: eval "$(emulator completion bash)"; PowerShell: pipe it to Out-String | Invoke-Expression'
     completion.add_argument("shell", choices=SHELLS, help=text)
-    completion.set_defaults(run=_run_completion)
-
-
-_VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "init": ("write a first scenario, its schema and a test", _add_init),
-    "serve": ("serve the vendors' APIs", _add_serve),
-    "try": ("print what a question would be answered, and why", _add_try),
-    "check": ("find mistakes in scenarios", _add_check),
-    "explain": ("explain which rule matches a request", _add_explain),
-    "models": ("list a vendor's deployments", _add_models),
-    "env": ("print the variables a vendor's client reads", _add_env),
-    "report": ("write the recorded calls as one HTML page", _add_report),
-    "sweep": ("run a test command once for each fault that its calls can meet", _add_sweep),
-    "coverage": ("print which errors and faults the calls of tests met", _add_coverage),
-    "verdict": ("judge what clients did with errors, waits and broken answers", _add_verdict),
-    "timeline": ("draw the outages of a scenario, and what clients did during them", _add_timeline),
-    "record": ("record the calls to real services", _add_record),
-    "import": ("import recordings and fixtures of other tools", _add_import),
-    "export": ("print the calls of a running emulator", _add_export),
-    "diff": ("compare two recordings, or one and the emulator", _add_diff),
-    "fit": ("print the latency of measured calls as a scenario has it", _add_fit),
-    "health": ("check whether a running emulator is ready", _add_health),
-    "schema": ("print the JSON Schema of scenario files", _add_schema),
-    "instance": ("print an instance of a JSON Schema", _add_instance),
-    "ca": ("print the path of the certificate that clients trust for --tls", _add_ca),
-    "completion": ("print a shell's completion script", _add_completion),
-}
 
 
 def _run_init(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.init import write_starter
 
-    return write_starter(Path(options.folder))
+    return write_starter(options.folder)
 
 
 def _run_try(options: argparse.Namespace, settings: Settings) -> int:
@@ -734,7 +669,7 @@ def _run_ca(options: argparse.Namespace, settings: Settings) -> int:
 def _run_report(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.report import write_report
 
-    return write_report(_find_url(options, settings), Path(options.out), options.session, settings)
+    return write_report(_find_url(options, settings), options.out, options.session, settings)
 
 
 def _find_url(options: argparse.Namespace, settings: Settings) -> str:
@@ -743,36 +678,27 @@ def _find_url(options: argparse.Namespace, settings: Settings) -> str:
 
 def _run_sweep(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.sweep import Outputs, parse_shard, run_sweep
-    from emulator.core.units import parse_duration
     from emulator.sweep.run import SweepOptions, choose_jobs
 
-    try:
-        hang_after = None if options.hang_after is None else parse_duration(options.hang_after)
-    except ValueError as error:
-        raise SettingsError(f"--hang-after: {error}") from None
-    files = {
-        name: None if getattr(options, name) is None else Path(getattr(options, name))
-        for name in ("json", "junit", "sarif", "html", "failures")
-    }
-    watch, earlier, base = (tuple(map(Path, texts)) for texts in (options.watched, options.earlier, options.base))
+    files = {name: getattr(options, name) for name in ("json", "junit", "sarif", "html", "failures")}
     how = SweepOptions(
         vendors=options.vendor or VENDOR_NAMES[:1],
         jobs=options.jobs or choose_jobs(options.clock),
         clock=options.clock,
-        hang_after=hang_after,
+        hang_after=None if options.hang_after is None else _parse_duration("--hang-after", options.hang_after),
         max_runs=options.max_runs,
         full=options.full,
         shard=parse_shard(options.shard),
-        base=base,
+        base=options.base,
     )
-    outputs = Outputs(since=options.since, watch=watch, earlier=earlier, **files)
+    outputs = Outputs(since=options.since, watch=options.watched, earlier=options.earlier, **files)
     return run_sweep(options.test_command, how, outputs, preloads=options.preload)
 
 
 def _run_coverage(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.coverage import print_coverage
 
-    return print_coverage([*map(Path, options.reports)], options.fail_under, as_json=options.json)
+    return print_coverage(options.reports, options.fail_under, as_json=options.json)
 
 
 def _run_verdict(options: argparse.Namespace, settings: Settings) -> int:
@@ -792,3 +718,31 @@ def _run_completion(options: argparse.Namespace, settings: Settings) -> int:
 
     print(render_completion(options.shell, build_parser()), end="")
     return 0
+
+
+_Add = Callable[[argparse.ArgumentParser], None]
+_Run = Callable[[argparse.Namespace, Settings], int]
+_VERBS: Mapping[str, tuple[str, _Add | None, _Run]] = {  # what it does, its flags, and its call
+    "init": ("write a first scenario, its schema and a test", _add_init, _run_init),
+    "serve": ("serve the vendors' APIs", _add_serve, _run_serve),
+    "try": ("print what a question would be answered, and why", _add_try, _run_try),
+    "check": ("find mistakes in scenarios", _add_check, _run_check),
+    "explain": ("explain which rule matches a request", _add_explain, _run_explain),
+    "models": ("list a vendor's deployments", _add_models, _run_models),
+    "env": ("print the variables a vendor's client reads", _add_env, _run_env),
+    "report": ("write the recorded calls as one HTML page", _add_report, _run_report),
+    "sweep": ("run a test command once for each fault that its calls can meet", _add_sweep, _run_sweep),
+    "coverage": ("print which errors and faults the calls of tests met", _add_coverage, _run_coverage),
+    "verdict": ("judge what clients did with errors, waits and broken answers", _add_verdict, _run_verdict),
+    "timeline": ("draw the outages of a scenario, and what clients did during them", _add_timeline, _run_timeline),
+    "record": ("record the calls to real services", _add_record, _run_record),
+    "import": ("import recordings and fixtures of other tools", _add_import, _run_import),
+    "export": ("print the calls of a running emulator", _add_export, _run_export),
+    "diff": ("compare two recordings, or one and the emulator", _add_diff, _run_diff),
+    "fit": ("print the latency of measured calls as a scenario has it", _add_fit, _run_fit),
+    "health": ("check whether a running emulator is ready", _add_health, _run_health),
+    "schema": ("print the JSON Schema of scenario files", None, _run_schema),
+    "instance": ("print an instance of a JSON Schema", _add_instance, _run_instance),
+    "ca": ("print the path of the certificate that clients trust for --tls", _add_ca, _run_ca),
+    "completion": ("print a shell's completion script", _add_completion, _run_completion),
+}

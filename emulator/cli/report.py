@@ -1,6 +1,6 @@
 """``emulator report``: write the calls of a running emulator as one standalone HTML page.
 
-``timeline`` and ``verdict`` connect by its :func:`open_client`, too.
+``timeline`` and ``verdict`` connect by its :func:`open_client`, and report failures by :func:`explain_failure`, too.
 """
 
 import ssl
@@ -18,7 +18,7 @@ from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.settings import Settings, SettingsError
 
-TRUST_HINT = "; SSL_CERT_FILE names the certificate of an authority to trust"
+_TRUST_HINT = "; SSL_CERT_FILE names the certificate of an authority to trust"
 
 
 def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
@@ -28,10 +28,10 @@ def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
         SettingsError: the file cannot be written.
     """
     try:
-        page = _fetch(url, session, settings)
+        with open_client(url, settings, session) as client:
+            page = client.report()
     except (EmulatorError, OSError, ValueError) as error:
-        hint = TRUST_HINT if isinstance(error, ssl.SSLCertVerificationError) else ""
-        print(f"no report: {escape(str(error))}{hint}", file=sys.stderr)
+        print(f"no report: {explain_failure(error)}", file=sys.stderr)
         return 1
     try:
         file.write_text(page, encoding="utf-8")
@@ -41,14 +41,15 @@ def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
     return 0
 
 
-def _fetch(url: str, session: str, settings: Settings) -> str:
-    with open_client(url, settings) as client:
-        return client.session(session).report() if session else client.report()
+def explain_failure(error: Exception) -> str:
+    """Return why a running emulator could not be asked."""
+    hint = _TRUST_HINT if isinstance(error, ssl.SSLCertVerificationError) else ""
+    return f"{escape(str(error))}{hint}"
 
 
 @contextmanager
-def open_client(url: str, settings: Settings) -> Iterator[EmulatorClient]:
-    """Connect to an emulator; warn if others can read the token."""
+def open_client(url: str, settings: Settings, session: str = "") -> Iterator[EmulatorClient]:
+    """Connect to an emulator, or to one of its sessions, which goes on; warn if others can read the token."""
     headers = build_token_header(None)
     line = explain_exposure(url) if headers else None
     if line is not None:
@@ -56,4 +57,4 @@ def open_client(url: str, settings: Settings) -> Iterator[EmulatorClient]:
     with catch_warnings():
         simplefilter("ignore", TokenExposedWarning)
         with EmulatorClient(url, tls=choose_trust(url, settings, has_token=bool(headers))) as client:
-            yield client
+            yield client.session(session) if session else client

@@ -1,20 +1,18 @@
 """``emulator timeline``: draw the outages of a scenario, and what clients did during them."""
 
-import ssl
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from emulator.cli.report import TRUST_HINT, open_client
+from emulator.cli.report import explain_failure, open_client
 from emulator.cli.timeline_picture import ShownCall, draw_timeline
 from emulator.client import EmulatorError
 from emulator.control.models import RequestEntry
 from emulator.core.clock import EPOCH
 from emulator.core.json import as_array, as_object, parse_json
 from emulator.core.os_errors import explain_file
-from emulator.core.text import escape
 from emulator.scenario.code_frame import format_rows
 from emulator.scenario.load import load_scenario
 from emulator.scenario.models import Scenario
@@ -51,8 +49,7 @@ def draw(
     try:
         started, calls = _read_calls(scenario, journal, url, session, settings)
     except (EmulatorError, OSError, ValueError) as error:
-        hint = TRUST_HINT if isinstance(error, ssl.SSLCertVerificationError) else ""
-        print(f"no calls: {escape(str(error))}{hint}", file=sys.stderr)
+        print(f"no calls: {explain_failure(error)}", file=sys.stderr)
         return 1
     if not scenario.outages and not calls:
         print(f"nothing to draw: {', '.join(map(str, files))} has no outages", file=sys.stderr)
@@ -109,11 +106,10 @@ def _find_start(scenario: Scenario) -> float | None:
 
 
 def _fetch(url: str, session: str, settings: Settings) -> tuple[float, list[ShownCall]]:
-    with open_client(url, settings) as client:
-        bound = client.session(session) if session else client
-        clock = bound.clock()
+    with open_client(url, settings, session) as client:
+        clock = client.clock()
         started = clock.now - clock.since_start
-        return started, [_show(entry, started) for entry in bound.requests()]
+        return started, [_show(entry, started) for entry in client.requests()]
 
 
 def _show(entry: RequestEntry, started: float) -> ShownCall:

@@ -1,10 +1,9 @@
 """``emulator verdict``: print which rules about errors, waits and broken answers the clients broke."""
 
-import ssl
 import sys
 from collections.abc import Iterator
 
-from emulator.cli.report import TRUST_HINT, open_client
+from emulator.cli.report import explain_failure, open_client
 from emulator.client import EmulatorError
 from emulator.control.models import Usage, Verdict
 from emulator.core.text import escape
@@ -16,12 +15,10 @@ _WORDS = {True: "kept", False: "BROKEN", None: "not judged"}
 def print_verdict(url: str, session: str, settings: Settings, *, as_json: bool) -> int:
     """Print the verdict; return 1 if a rule is broken, 2 if no emulator responds."""
     try:
-        with open_client(url, settings) as client:
-            bound = client.session(session) if session else client
-            found, usage = bound.verdict(), bound.usage()
+        with open_client(url, settings, session) as client:
+            found, usage = client.verdict(), client.usage()
     except (EmulatorError, OSError, ValueError) as error:
-        hint = TRUST_HINT if isinstance(error, ssl.SSLCertVerificationError) else ""
-        print(f"no verdict: {escape(str(error))}{hint}", file=sys.stderr)
+        print(f"no verdict: {explain_failure(error)}", file=sys.stderr)
         return 2
     print(found.model_dump_json(indent=2) if as_json else "\n".join([*_format(found), "", *_format_usage(usage)]))
     if not usage.calls:
