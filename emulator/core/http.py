@@ -3,8 +3,6 @@
 Vendors take and return these; ``http/`` reads them from and writes them to connections.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -233,7 +231,7 @@ class FieldNames:
     generated: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
 
-    def __or__(self, other: FieldNames) -> FieldNames:
+    def __or__(self, other: "FieldNames") -> "FieldNames":
         return FieldNames(
             text=self.text | other.text,
             usage=(*self.usage, *other.usage),

@@ -6,8 +6,6 @@ Sources: model_server, src/audio/audio_utils.cpp with dr_wav and dr_mp3 (texts o
 (FLAC), RFC 3533, RFC 7845 and the Vorbis I specification (Ogg), ISO/IEC 14496-12 (MP4), RFC 8794 and RFC 9559 (WebM).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from struct import error, unpack_from
 

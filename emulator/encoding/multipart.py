@@ -3,8 +3,6 @@
 Sources: RFC 7578; model_server reads a form with its HTTP library's parser, which is as lenient.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

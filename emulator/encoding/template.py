@@ -4,8 +4,6 @@ Filling in other values costs a fraction of building and encoding each response,
 it for responses of plain text; ``template_stream.py`` does the same for streams.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from operator import itemgetter

@@ -5,8 +5,6 @@ in an HTTP chunk of its own. Without delays a batch of events is joined in one p
 repeat, as those of cached content do, the pieces are cached.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, repeat
@@ -138,7 +136,7 @@ def _render_padded(
     return b"", [head, *pieces, tail], size
 
 
-def _remember(key: _LayoutKey, texts: Sequence[bytes]) -> None:
+def _remember(key: "_LayoutKey", texts: Sequence[bytes]) -> None:
     """Remember that texts were laid out once."""
     if len(_layouts) >= _MAX_LAYOUTS:
         del _layouts[next(iter(_layouts))]

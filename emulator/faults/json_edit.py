@@ -1,7 +1,5 @@
 """Locate members and strings in the bytes of JSON, so that faults edit a part and leave all other bytes unchanged."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -94,7 +92,7 @@ def find_ends(data: bytes) -> list[tuple[int, bool]]:
     return ends
 
 
-def _scan(data: bytes) -> _Scanner | None:
+def _scan(data: bytes) -> "_Scanner | None":
     place = find_json(data)
     if place is None:
         return None

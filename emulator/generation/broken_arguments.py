@@ -3,8 +3,6 @@
 The broken text does not parse, or is JSON that does not fit the tool's schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from emulator.core.json import JSON, Object, dump_text, parse_json

@@ -3,8 +3,6 @@
 ``segments.py`` puts the calls into the answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

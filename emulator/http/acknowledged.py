@@ -3,8 +3,6 @@
 ``writer.py`` waits until there are none before it resets a connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

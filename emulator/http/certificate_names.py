@@ -1,7 +1,5 @@
 """Find the names of this machine for a TLS certificate, and check whether a certificate can hold a name."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import socket

@@ -5,8 +5,6 @@ key is on disk only while it is loaded. The authority is constrained to names of
 names given by ``--host`` and ``--tls-name``.
 """
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 import logging

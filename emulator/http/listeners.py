@@ -3,8 +3,6 @@
 ``Port`` finds the session and the vendor of each request, and calls that vendor's handler or the control API.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -345,7 +343,7 @@ class Listeners:
                 raise PortInUse(explain_address(self._host, port, name, error)) from None
             self.urls[name] = self._url(sock.port)
 
-    async def _listen(self, port: Port, number: int) -> _Socket:
+    async def _listen(self, port: "Port", number: int) -> _Socket:
         web = ConnectionServer(port.serve, port.is_inline)
         shares = self._shares_ports and number > 0  # a port of a session is not shared
         listeners, chosen = await open_listeners(

@@ -1,7 +1,5 @@
 """Adapt connections to asyncio's Proactor loop, the default of Windows, where it differs from selector loops."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

@@ -3,8 +3,6 @@
 ``writer.py`` and ``schedule.py`` write these bytes in front of the body.
 """
 
-from __future__ import annotations
-
 import re
 from email.utils import formatdate
 from functools import lru_cache

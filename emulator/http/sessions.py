@@ -3,8 +3,6 @@
 ``listeners.py`` routes each request by it.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable, Collection, Mapping

@@ -4,8 +4,6 @@
 ``ConnectionStarter`` starts the protocol of each connection that they accept.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -3,8 +3,6 @@
 ``listeners.py`` runs one check for all connections.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -3,8 +3,6 @@
 The converters of this package return it, and ``emulator import`` writes and reports it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -38,7 +36,7 @@ class ImportResult:
     rules: list[Object] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 
-    def add(self, other: ImportResult) -> None:
+    def add(self, other: "ImportResult") -> None:
         self.exchanges += other.exchanges
         self.rules += other.rules
         self.lost += other.lost

@@ -3,8 +3,6 @@
 A module of its own, as compiled classes take no weak references.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Compare two recordings, for ``emulator diff``: fields, errors, streams and headers of equal requests."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,7 +76,7 @@ class RecordingComparison:
     compared: int = 0
     drift: dict[Drift, int] = field(default_factory=dict)
     unpaired: list[str] = field(default_factory=list)
-    shapes: dict[tuple[str, str], tuple[_Shape, _Shape]] = field(default_factory=dict)
+    shapes: "dict[tuple[str, str], tuple[_Shape, _Shape]]" = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -230,7 +228,7 @@ class _Shape:
         parent = path.rpartition(".")[0]
         return self.types.get(parent) == {"object"} and self.counts[path] < self.counts[parent]
 
-    def merge(self, other: _Shape) -> None:
+    def merge(self, other: "_Shape") -> None:
         """Add the fields of another."""
         for path, types in other.types.items():
             self.types.setdefault(path, set()).update(types)

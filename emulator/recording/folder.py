@@ -4,8 +4,6 @@
 observes one call that ``relay.py`` passes on.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import zlib
@@ -70,7 +68,7 @@ class ExchangeFolder:
         numbers = [int(found[1]) for file in list_files(self.path) if (found := re.match(r"(\d+)-", file.name))]
         self._number = max(numbers, default=0)
 
-    def begin(self, vendor: str, method: str, target: str, headers: Headers, session: str = "") -> ExchangeRecorder:
+    def begin(self, vendor: str, method: str, target: str, headers: Headers, session: str = "") -> "ExchangeRecorder":
         """Return the recorder of a new exchange; those of a session have a folder of their own below this one."""
         self._number += 1
         secrets = Secrets()

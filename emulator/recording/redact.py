@@ -3,8 +3,6 @@
 ``writer.py`` redacts each part of an exchange by it before it writes the part.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -230,7 +228,7 @@ class _Strings(dict[str, "_Strings"]):
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def __missing__(self, name: str) -> _Strings:
+    def __missing__(self, name: str) -> "_Strings":
         self[name] = inner = _Strings()
         return inner
 

@@ -3,8 +3,6 @@
 ``handler/replay.py`` answers requests by it; ``compare.py`` reads the content of responses by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,12 +39,12 @@ class RecordedExchange:
     canonical: CanonicalRequest
 
     @cached_property
-    def content(self) -> ResponseContent:
+    def content(self) -> "ResponseContent":
         """Content of the response."""
         return read_response(self.exchange)
 
     @cached_property
-    def pieces(self) -> Sequence[Piece]:
+    def pieces(self) -> "Sequence[Piece]":
         """Parts of the response body."""
         return tuple(_cut_writes(self.exchange, self.content))
 

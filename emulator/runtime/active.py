@@ -3,8 +3,6 @@
 ``factory.py`` builds it, ``runtime.py`` holds those of the server and of its sessions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -25,7 +23,7 @@ class Apps(Mapping[str, VendorApp]):
     def __init__(
         self,
         names: Sequence[str],
-        create: Callable[[str, Apps], VendorApp],
+        create: "Callable[[str, Apps], VendorApp]",
         planes: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self._names = tuple(names)

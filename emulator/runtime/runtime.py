@@ -3,8 +3,6 @@
 ``Controller`` has the commands of the control API that do so; ``cluster/replica.py`` extends it to several processes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque
@@ -75,7 +73,7 @@ class Controller:
     :meth:`catch_up` may raise :class:`emulator.core.storage.StoreLostError`.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: "Runtime") -> None:
         self._runtime = runtime
 
     @property
@@ -145,7 +143,7 @@ class Controller:
         return await self._runtime.reporters[what](about)
 
 
-async def list_sessions(runtime: Runtime) -> JSON:
+async def list_sessions(runtime: "Runtime") -> JSON:
     """Return the sessions of this process as rows of ``GET /_emulator/sessions``, the longest unused first."""
     now = time.monotonic()
     return [

@@ -3,8 +3,6 @@
 Conditions of rules are in ``conditions.py``, what a rule does in ``outcomes.py``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -435,7 +433,7 @@ class Scenario(StrictModel):
             return "refuse"
         return self.unmatched or ("answer" if self.replay is None else "refuse")
 
-    def with_outages(self) -> Scenario:
+    def with_outages(self) -> "Scenario":
         """Return this scenario with its outages as rules before its own; itself if it has none."""
         if not self.outages:
             return self

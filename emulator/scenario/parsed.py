@@ -3,8 +3,6 @@
 ``ScenarioError`` has the mistakes of one that is not valid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -51,7 +49,7 @@ class ParsedScenario:
         texts = list(self.answers.texts.values())
         return blake2b(canonical_json([self.data, texts] if texts else self.data), digest_size=8).hexdigest()
 
-    def drop_locations(self) -> ParsedScenario:
+    def drop_locations(self) -> "ParsedScenario":
         """Return the scenario without locations, except those of the tokens in ``keys``.
 
         The control plane cuts the tokens in ``text`` by their locations.

@@ -4,8 +4,6 @@ The latter is needed where google-re2 is not installed: it comes with the extra 
 Source: google/re2, doc/syntax.txt.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -107,7 +105,7 @@ class ExpressionNode:
     """Part of an expression; ``times``: nested repeats multiplied; ``size``: its instructions in RE2."""
 
     kind: Kind
-    parts: list[ExpressionNode] = field(default_factory=list)
+    parts: "list[ExpressionNode]" = field(default_factory=list)
     chars: CharSet | None = None
     name: str = ""
     low: int = 0

@@ -1,7 +1,5 @@
 """Store of several workers without Redis: state in each worker, and a message bus in the parent over a Unix socket."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -257,7 +255,7 @@ def _encode_change(posted: PendingChange) -> JSON:
     return [posted.number, sorted(posted.replicas)]
 
 
-def open_hub(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> IpcStore:
+def open_hub(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> "IpcStore":
     """Open ``hub:///path``: state in this process, and a bus shared with the other workers."""
     return IpcStore(url.path, limits)
 

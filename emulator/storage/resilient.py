@@ -3,8 +3,6 @@
 ``--state-loss`` chooses.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar
@@ -41,7 +39,7 @@ class ResilientStore:
     def bus(self) -> ClusterBus | None:
         return self._store.bus
 
-    def open(self, namespace: str) -> ResilientState:
+    def open(self, namespace: str) -> "ResilientState":
         return ResilientState(self, self._store.open(namespace))
 
     async def start_namespace(self, namespace: str, now: float) -> float:

@@ -3,8 +3,6 @@
 Only the pytest plugin and ``emulator coverage`` use this module; a sweep does not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +45,7 @@ class Coverage:
         for row in verdict.rules:
             self.rules[row.rule] = self.rules.get(row.rule, 0) + (row.kept is not None)
 
-    def join(self, other: Coverage) -> None:
+    def join(self, other: "Coverage") -> None:
         """Add what another part of the suite met."""
         for name, possible in other.calls.items():
             _add_counts(self.calls.setdefault(name, {}), possible)

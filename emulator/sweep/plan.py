@@ -3,8 +3,6 @@
 A cell is a class of calls, a fault and its position; ``cells.py`` lists them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -69,7 +67,7 @@ class SweepPlan:
                 seen.add(cell.key)
                 yield cell
 
-    def take_shard(self, number: int, of: int) -> SweepPlan:
+    def take_shard(self, number: int, of: int) -> "SweepPlan":
         """Return every n-th unit, from 1."""
         return SweepPlan(self.units[number - 1 :: of], self.unchanged if number == 1 else ())
 

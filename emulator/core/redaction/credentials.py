@@ -3,8 +3,6 @@
 The journal and recordings keep them so, and the control API shows those of the scenario masked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
@@ -22,7 +20,7 @@ class MaskedCredential(str):
     __slots__ = ("_original_hash",)
     _original_hash: int
 
-    def __new__(cls, whole: str, shown: str) -> MaskedCredential:
+    def __new__(cls, whole: str, shown: str) -> "MaskedCredential":
         if isinstance(whole, MaskedCredential):
             return whole
         mask = super().__new__(cls, shown)
@@ -51,7 +49,7 @@ class CredentialDigest(str):
     digest: str
     folded: str
 
-    def __new__(cls, shown: str, digest: str, folded: str) -> CredentialDigest:
+    def __new__(cls, shown: str, digest: str, folded: str) -> "CredentialDigest":
         credential = super().__new__(cls, shown)
         credential.digest, credential.folded = digest, folded
         return credential

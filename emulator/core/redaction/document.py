@@ -3,8 +3,6 @@
 ``values.py`` redacts texts that are JSON by it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -72,7 +70,7 @@ class _Node:
     end: int
     name: str = ""
     closed: bool = False
-    nodes: list[_Node] = field(default_factory=list)
+    nodes: "list[_Node]" = field(default_factory=list)
 
 
 def redact_document(text: str, redact_secret: Secret, redact: Value) -> str:

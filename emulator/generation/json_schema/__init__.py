@@ -3,8 +3,6 @@
 Structured answers, tool arguments and ``emulator instance`` come from here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Generate a JSON array that satisfies a shape (``shape.py``): item schemas, item counts, ``contains``, uniqueness."""
 
-from __future__ import annotations
-
 from emulator.core.json import JSON
 from emulator.core.rng import derive_key, draw_integer
 from emulator.generation.json_schema.equality import identity

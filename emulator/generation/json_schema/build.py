@@ -4,8 +4,6 @@ The schema is narrowed until no choice is left, a value is written from it, and 
 the next choice is tried.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from math import inf

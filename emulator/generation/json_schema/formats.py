@@ -4,8 +4,6 @@ Sources: RFC 3339 (dates), RFC 5321 and 6531 (email), RFC 1123 (hostname), RFC 3
 RFC 4122 (UUID), RFC 6570 (URI template), RFC 6901 (JSON pointer).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import date

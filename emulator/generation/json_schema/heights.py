@@ -1,7 +1,5 @@
 """Compute the least nesting depth of a schema's instances, by which the builder chooses branches that end recursion."""
 
-from __future__ import annotations
-
 from math import ceil, inf
 
 from emulator.core.json import JSON, as_array, as_number, as_text

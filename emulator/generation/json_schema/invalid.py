@@ -3,8 +3,6 @@
 ``emulator instance --mode invalid`` prints such instances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple

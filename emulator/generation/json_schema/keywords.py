@@ -1,7 +1,5 @@
 """Read keywords of a schema, some of which depend on sibling keywords, for the checker and the generator of values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text

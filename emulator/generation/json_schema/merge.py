@@ -1,7 +1,5 @@
 """Merge the schemas that apply to a value into one shape (``shape.py``), from which ``build.py`` writes the value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from emulator.core.json import JSON, as_array, as_number, as_object, as_text

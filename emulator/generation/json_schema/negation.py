@@ -3,8 +3,6 @@
 The builder needs them for keywords such as ``not`` and ``oneOf``, and ``generate_invalid`` to break one keyword.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text

@@ -3,8 +3,6 @@
 ``build.py`` calls it for each number of an instance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm

@@ -3,8 +3,6 @@
 It has the required members, optional ones, and further ones up to the least number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from emulator.core.json import JSON, Object, as_text

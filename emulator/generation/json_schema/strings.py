@@ -3,8 +3,6 @@
 ``build.py`` calls it for each string of an instance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

@@ -5,8 +5,6 @@ A schema may refer to the schema of schemas by its URL; ``META_SCHEMA`` stands f
 Source: the validation vocabularies of JSON Schema drafts 3 to 2020-12.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from emulator.core.json import JSON, Object

@@ -3,8 +3,6 @@
 Validation of a string against ``pattern`` and ``patternProperties`` of a JSON Schema uses it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -59,7 +57,7 @@ class Assert:
 class Ahead:
     """Instruction: continue if another automaton, started here, accepts (or, negated, does not)."""
 
-    machine: Machine
+    machine: "Machine"
     negative: bool
 
 

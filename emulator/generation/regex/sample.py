@@ -3,8 +3,6 @@
 ``json_schema/strings.py`` tries it first; ``search.py`` finds texts for several patterns at once.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from emulator.generation.regex import charset

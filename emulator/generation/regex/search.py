@@ -1,7 +1,5 @@
 """Search for a text that matches several patterns, avoids others, and has a bounded length, for JSON Schema strings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random

@@ -1,7 +1,5 @@
 """Types of the Redis client (redis-py) that the store uses, and the error handling of its commands."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Sequence
 from importlib.resources import files
 from typing import NamedTuple, Protocol, TypeVar
@@ -38,7 +36,7 @@ class BlockingConnection(Protocol):
     @property
     def connection(self) -> ServerConnection | None: ...
 
-    def initialize(self) -> Awaitable[BlockingConnection]: ...
+    def initialize(self) -> "Awaitable[BlockingConnection]": ...
 
     def blpop(self, keys: Sequence[str], timeout: float) -> Awaitable[Sequence[str] | None]: ...
 

@@ -1,7 +1,5 @@
 """Store in Redis or Valkey that replicas share: counters, quotas, documents; each operation is one Lua script."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -164,7 +162,7 @@ Costs = Sequence[int] | None
 """Costs that need no settling, because they equal the charges and their ``least``; ``None``: always settle."""
 
 
-def open_redis(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> RedisStore:
+def open_redis(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> "RedisStore":
     """Open ``redis://[[user]:password@]host[:port][/number][?prefix=name]``, or ``rediss://`` for TLS.
 
     Raises:
@@ -284,7 +282,7 @@ class RedisStore:
         keep()
         return False
 
-    def open(self, namespace: str) -> RedisState:
+    def open(self, namespace: str) -> "RedisState":
         return RedisState(self, f"{self.prefix}:world:{namespace}")
 
     async def start_namespace(self, namespace: str, now: float) -> float:
