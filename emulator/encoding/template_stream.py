@@ -25,17 +25,6 @@ _END = b"\r\n"  # end of a chunk
 _JOINED = int(Mark.JOINED)  # `Mark.JOINED in mark` takes ten times as long
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class NumberedTails:
-    """Bytes behind each event's text up to the end of its chunk, where a token number makes them differ.
-
-    ``sizes``: their lengths.
-    """
-
-    texts: Sequence[bytes]
-    sizes: Sequence[int]
-
-
 class _Numbers:
     """Cached numbers, each followed by the same bytes, up to :data:`_MAX_NUMBERS`."""
 
@@ -55,19 +44,38 @@ class _Numbers:
 _numbers_for = lru(64)(_Numbers)
 
 
-@lru(64)
-def build_numbered_tails(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> NumberedTails:
-    """Return the bytes behind each text: the parts of ``after``, joined by token numbers.
+Tails = tuple[Sequence[bytes], Sequence[int]]
+"""Bytes behind each event's text up to the end of its chunk, and their lengths."""
 
-    Between two parts the number counts from ``start`` plus the offset of this place.
+
+class NumberedTails:
+    """Cached :data:`Tails` of the events of a batch whose token numbers make them differ.
+
+    Args:
+        after: parts of the bytes behind a text, joined by token numbers.
+        offsets: between two parts, the number counts from ``start`` plus the offset of this place.
     """
-    first, *parts = after
-    parts[-1] += _END
-    texts: Iterable[bytes] = repeat(first, end - start)
-    for part, offset in zip(parts, offsets, strict=True):
-        texts = map(add, texts, _numbers_for(part).take(start + offset, end + offset))
-    texts = [*texts]
-    return NumberedTails(texts, [*map(len, texts)])
+
+    def __init__(self, after: tuple[bytes, ...], offsets: tuple[int, ...], start: int) -> None:
+        self._first, *parts = after
+        parts[-1] += _END
+        self._parts = [(_numbers_for(part), start + offset) for part, offset in zip(parts, offsets, strict=True)]
+        self._texts: list[bytes] = []
+        self._sizes: list[int] = []
+
+    def take(self, count: int) -> Tails:
+        """Return the tails of the first events."""
+        known = len(self._texts)
+        if known < count:
+            texts: Iterable[bytes] = repeat(self._first, count - known)
+            for numbers, offset in self._parts:
+                texts = map(add, texts, numbers.take(offset + known, offset + count))
+            self._texts += texts
+            self._sizes += map(len, self._texts[known:])
+        return self._texts[:count], self._sizes[:count]
+
+
+_tails_for = lru(64)(NumberedTails)
 
 
 Rendered = tuple[bytes, Sequence[bytes], int]
@@ -98,7 +106,8 @@ def render_chunks(
     layout = _layouts.get(key)
     if layout is not None and layout.pieces:
         return joint, layout.surround(head, tail), layout.size
-    pieces, size = _lay_out(before, texts[start:end], after)
+    tails = after.take(end - start) if isinstance(after, NumberedTails) else after
+    pieces, size = _lay_out(before, texts[start:end], tails)
     if layout is not None:
         layout.pieces, layout.size = _join_pieces(pieces, is_before=joint is before), size
     elif pieces:
@@ -126,7 +135,7 @@ def _render_padded(
         return joint, layout.surround(head, tail), layout.size
     ends = list_ends(plain[start:end])
     tails = [joint + padding + _END for padding in ends]
-    pieces, size = _lay_out(before, texts[start:end], NumberedTails(tails, [*map(len, tails)]))
+    pieces, size = _lay_out(before, texts[start:end], (tails, [*map(len, tails)]))
     if layout is not None:
         heads = map(b"".join, zip(pieces[::4], pieces[1::4], pieces[2::4], strict=True))
         layout.pieces = [*map(add, [b"", *[padding + _END for padding in ends]], [*heads, b""])]
@@ -167,14 +176,14 @@ _LayoutKey = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
 _layouts: Cache[_LayoutKey, _Layout] = Cache()
 
 
-def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | NumberedTails) -> tuple[list[bytes], int]:
+def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[list[bytes], int]:
     """Return four pieces for each chunk (its opening, ``before``, the text, ``after``) and the size of the events."""
     count, fixed = len(texts), len(before)
     sizes: Iterable[int] = map(len, texts)
-    if isinstance(after, NumberedTails):
+    if isinstance(after, tuple):
         pieces = [b"", before, b"", b""] * count
-        pieces[3::4] = after.texts
-        sizes = map(add, sizes, after.sizes)
+        pieces[3::4] = after[0]
+        sizes = map(add, sizes, after[1])
         fixed -= len(_END)
     else:
         pieces = [b"", before, b"", after + _END] * count
@@ -321,7 +330,7 @@ class TemplateStream(BatchedEvents):
         if self.padded:
             joint = cut_padding(self.after[0])
             return _render_padded(before, tokens, self.padded, start, end, joint, head, tail)
-        after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
+        after = _tails_for(self.after, self.offsets, start + 1) if self.offsets else self.after[0]
         return render_chunks(before, tokens, start, end, after, head, tail)
 
 

@@ -14,7 +14,6 @@ from emulator.encoding.template_stream import (
     MAX_BATCH,
     NumberedTails,
     TemplateStream,
-    build_numbered_tails,
     encode_chunks,
     render_chunks,
 )
@@ -139,7 +138,7 @@ def test_only_stream_due_at_once_is_batched(tokens: list[str], due: list[float],
         pytest.param(b"<", b"!>", b"4\r\n<a!>\r\n6\r\n<bcd!>\r\n", 10, id="what follows is longer"),
         pytest.param(b"<!", b">", b"4\r\n<!a>\r\n6\r\n<!bcd>\r\n", 10, id="the text before is longer"),
         pytest.param(
-            *(b"<", build_numbered_tails((b"%", b"/", b">"), (0, 90), 9, 11)),
+            *(b"<", NumberedTails((b"%", b"/", b">"), (0, 90), 9)),
             *(b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20),
             id="what follows counts on",
         ),
@@ -171,10 +170,11 @@ def test_render_chunks_retains_few_texts() -> None:
     assert sum(sys.getrefcount(texts) > sys.getrefcount([]) + 2 for texts in many) < 100
 
 
-def test_numbered_tails_beyond_cache_are_built() -> None:
-    tails = build_numbered_tails((b"%", b"%d>"), (1 << 20,), 3, 5)
-    assert [*tails.texts] == [b"%1048579%d>\r\n", b"%1048580%d>\r\n"]
-    assert [*tails.sizes] == [13, 13]
+def test_numbered_tails_grow_beyond_cached_numbers() -> None:
+    tails = NumberedTails((b"%", b"%d>"), (1 << 20,), 3)
+    assert tails.take(1) == ([b"%1048579%d>\r\n"], [13])
+    assert tails.take(2) == ([b"%1048579%d>\r\n", b"%1048580%d>\r\n"], [13, 13])
+    assert tails.take(1) == ([b"%1048579%d>\r\n"], [13])
 
 
 def test_joined_events_share_chunk() -> None:
