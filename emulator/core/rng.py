@@ -7,7 +7,6 @@ every process, on every machine and Python version.
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import blake2b
-from operator import itemgetter
 from types import EllipsisType
 
 _ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -16,7 +15,6 @@ _PAIRS = [low + high for high in _ALPHANUMERIC for low in _ALPHANUMERIC]  # numb
 _MAX_PART = 65_536  # characters of a part that is hashed as it is
 
 _EMPTY = blake2b(digest_size=16)  # copying it costs less than creating another
-_cut_uuid = itemgetter(slice(8), slice(8, 12), slice(13, 16), 16, slice(17, 20), slice(20, 32))
 _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 Part = bytes | str | int | float | None
@@ -87,8 +85,8 @@ def draw_uuid(key: bytes, *name: Part) -> str:
 
 def format_uuid(bits: bytes) -> str:
     """Format a 16-byte key as a version 4 UUID."""
-    first, second, third, variant, fourth, fifth = _cut_uuid(bits.hex())
-    return f"{first}-{second}-4{third}-{_VARIANT[variant]}{fourth}-{fifth}"
+    digits = bits.hex()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:]}"
 
 
 def draw_opaque(key: bytes, *name: Part) -> str:
