@@ -141,7 +141,7 @@ def _find(documents: Documents, request: Request) -> Object:
     name = request.params["batch"]
     document = find_owned(documents, name, "batch", request.principal)
     if document is None:
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, f"No batch found with id '{name}'.", status=404)
+        raise refusals.not_found(f"No batch found with id '{name}'.")
     return document
 
 

@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from emulator.core.calls import Change, Write
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_integer, as_object, as_text
 from emulator.core.rng import draw_hex
@@ -147,7 +146,7 @@ def _find(request: Request, service: AzureService) -> Object:
     name = request.params["file"]
     found = [one for one in _list_files(request, service) if as_object(one["file"])["id"] == name]
     if not found:
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, f"No such File object: {name}", param="id", status=404)
+        raise refusals.not_found(f"No such File object: {name}", "id")
     return found[0]
 
 

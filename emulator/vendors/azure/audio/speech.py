@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from emulator.core.calls import InferenceCall
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.errors import EmulatedError
 from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array
 from emulator.core.plan import Plan
@@ -89,8 +89,7 @@ def _error_voice(voice: Object) -> EmulatedError:
     name = voice.get("id")
     if not isinstance(name, str):
         return refusals.missing_parameter("voice.id")
-    text = f"No voice found with id '{name}'."
-    return EmulatedError(ErrorKind.INVALID_REQUEST, text, param="voice.id", status=404)
+    return refusals.not_found(f"No voice found with id '{name}'.", "voice.id")
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)

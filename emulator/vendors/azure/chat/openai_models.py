@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from emulator.core.json import JSON, dump_text
 from emulator.protocols.openai.strict_schema import find_problem
+from emulator.vendors.azure.chat import models
 from emulator.vendors.azure.chat.custom_tools import (
     AnyCall,
     AnyTool,
@@ -27,23 +28,6 @@ from emulator.vendors.azure.chat.custom_tools import (
     name_function,
     parse_call,
     parse_tool_item,
-)
-from emulator.vendors.azure.chat.models import (
-    AllowedTools,
-    AllowedToolsChoice,
-    CalledFunction,
-    ChatBody,
-    ChatMessage,
-    ChosenFunction,
-    Content,
-    FunctionObject,
-    NamedToolChoice,
-    Part,
-    StrictChatRequest,
-    ToolChoice,
-    ToolMode,
-    parse_content,
-    validate_messages,
 )
 from emulator.vendors.azure.decoder import Integer, WireModel
 from emulator.vendors.azure.errors import refusals
@@ -62,7 +46,7 @@ class OpenAIPartType(StrEnum):
     file = "file"
 
 
-class OpenAIPart(Part):
+class OpenAIPart(models.Part):
     """Part of a message to Azure OpenAI."""
 
     type: OpenAIPartType
@@ -84,39 +68,39 @@ class _RoleSchema:
 _PARTS = TypeAdapter(Annotated[list[OpenAIPart], Field(min_length=1)])
 
 
-def _parse_content(value: JSON) -> Content:
-    return parse_content(value, _PARTS)
+def _parse_content(value: JSON) -> models.Content:
+    return models.parse_content(value, _PARTS)
 
 
-class OpenAIMessage(ChatMessage):
+class OpenAIMessage(models.ChatMessage):
     null_is_absent: ClassVar[bool] = False
 
     role: Annotated[str, _RoleSchema]
     name: Annotated[str, Field(pattern=r"^[^\s<|\\/>]+$")] | None = None
     tool_calls: list[Annotated[AnyCall, PlainValidator(parse_call)]] | None = None  # type: ignore[assignment]
-    content: Annotated[Content, PlainValidator(_parse_content)] = None
-    function_call: CalledFunction | None = None
+    content: Annotated[models.Content, PlainValidator(_parse_content)] = None
+    function_call: models.CalledFunction | None = None
     refusal: str | None = None
     audio: dict[str, JSON] | None = None
 
 
-class _AllowedTools(AllowedTools):
-    tools: list[Annotated[NamedToolChoice, BeforeValidator(name_function)]]
+class _AllowedTools(models.AllowedTools):
+    tools: list[Annotated[models.NamedToolChoice, BeforeValidator(name_function)]]
 
 
-class OpenAIAllowedTools(AllowedToolsChoice):
+class OpenAIAllowedTools(models.AllowedToolsChoice):
     allowed_tools: _AllowedTools
 
 
-_MODE: TypeAdapter[ToolMode | None] = TypeAdapter(ToolMode | None)
+_MODE: TypeAdapter[models.ToolMode | None] = TypeAdapter(models.ToolMode | None)
 
 
-def _parse_choice(value: JSON) -> ToolChoice:
+def _parse_choice(value: JSON) -> models.ToolChoice:
     if not isinstance(value, dict):
         return _MODE.validate_python(value)
     if value.get("type") == "allowed_tools":
         return OpenAIAllowedTools.model_validate(value)
-    return NamedToolChoice.model_validate(name_function(value))
+    return models.NamedToolChoice.model_validate(name_function(value))
 
 
 _Tools = Annotated[
@@ -124,13 +108,13 @@ _Tools = Annotated[
 ]
 
 
-class OpenAIChatBody(StrictChatRequest):
+class OpenAIChatBody(models.StrictChatRequest):
     """Chat body of Azure OpenAI: the fields shared with Model Inference."""
 
     max_tokens: Annotated[Integer, Field(ge=1)] | None = None
     tools: _Tools | None = None  # type: ignore[assignment]
-    messages: Annotated[list[OpenAIMessage], AfterValidator(validate_messages)]  # type: ignore[assignment]
-    tool_choice: Annotated[ToolChoice, PlainValidator(_parse_choice)] = None
+    messages: Annotated[list[OpenAIMessage], AfterValidator(models.validate_messages)]  # type: ignore[assignment]
+    tool_choice: Annotated[models.ToolChoice, PlainValidator(_parse_choice)] = None
 
 
 class Voice(WireModel):
@@ -156,8 +140,8 @@ class OpenAIChatExtras(StrictChatExtras):
     model_config = ConfigDict(strict=True)
 
     audio: Voice | None = None
-    function_call: Literal["none", "auto"] | ChosenFunction | None = None
-    functions: Annotated[list[FunctionObject], Field(min_length=1, max_length=_MAX_TOOLS)] | None = None
+    function_call: Literal["none", "auto"] | models.ChosenFunction | None = None
+    functions: Annotated[list[models.FunctionObject], Field(min_length=1, max_length=_MAX_TOOLS)] | None = None
     max_completion_tokens: Annotated[Integer, Field(ge=1)] | None = None
     metadata: Metadata | None = None
     moderation: dict[str, JSON] | None = None
@@ -179,7 +163,7 @@ NATIVE = frozenset(OpenAIChatExtras.model_fields) - ENGINE_PARAMETERS - {"best_o
 """Fields beyond Model Inference that Azure OpenAI accepts."""
 
 
-def validate_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
+def validate_combinations(wire: models.ChatBody, extras: OpenAIChatExtras) -> None:
     """Raise for contradicting fields."""
     if wire.max_tokens is not None and extras.max_completion_tokens is not None:
         text = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
@@ -213,7 +197,7 @@ def _validate_functions(extras: OpenAIChatExtras) -> None:
         raise refusals.contradicts(f"Invalid value for 'function_call': {text}", "function_call")
 
 
-def _validate_contents(messages: Sequence[ChatMessage]) -> None:
+def _validate_contents(messages: Sequence[models.ChatMessage]) -> None:
     """Validate contents: only an assistant message with calls may lack one; image URLs have a known scheme."""
     for position, message in enumerate(messages):
         assert isinstance(message, OpenAIMessage)
@@ -230,7 +214,7 @@ def _validate_contents(messages: Sequence[ChatMessage]) -> None:
                 raise refusals.contradicts(text, path, "invalid_value")
 
 
-def _validate_json_mode(wire: ChatBody) -> None:
+def _validate_json_mode(wire: models.ChatBody) -> None:
     wanted = wire.response_format
     if wanted is None or wanted.type != "json_object":
         return
@@ -240,7 +224,7 @@ def _validate_json_mode(wire: ChatBody) -> None:
         raise refusals.contradicts(text, "messages")
 
 
-def _validate_answers(messages: Sequence[ChatMessage]) -> None:
+def _validate_answers(messages: Sequence[models.ChatMessage]) -> None:
     """Validate that every tool call is answered directly after it, and every tool message answers a call."""
     waiting: list[str] = []
     for position, message in enumerate(messages):
@@ -267,7 +251,7 @@ def _validate_answered(waiting: Sequence[str], position: int) -> None:
         raise refusals.contradicts(text, f"messages.[{position}].role")
 
 
-def validate_schemas(wire: ChatBody) -> None:
+def validate_schemas(wire: models.ChatBody) -> None:
     """Raise for a schema that the service does not support."""
     for position, tool in enumerate(wire.tools or ()):
         function = tool.function

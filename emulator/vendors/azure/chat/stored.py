@@ -150,8 +150,7 @@ def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     name = request.params["completion"]
     document = find_owned(documents, name, "completion", request.principal)
     if document is None:
-        text = f"Chat completion with id '{name}' not found."
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+        raise refusals.not_found(f"Chat completion with id '{name}' not found.")
     return document
 
 

@@ -68,6 +68,11 @@ def contradicts(message: str, param: str | None, code: str | None = None) -> Emu
     return EmulatedError(ErrorKind.INVALID_REQUEST, message, param=param, details={"openai_code": code} if code else {})
 
 
+def not_found(message: str, param: str | None = None) -> EmulatedError:
+    """Return OpenAI's error of an object that does not exist."""
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message, param=param, status=404)
+
+
 def missing_parameter(path: str) -> EmulatedError:
     """Return OpenAI's error of a missing member of a member."""
     return contradicts(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")

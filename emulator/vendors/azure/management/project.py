@@ -3,10 +3,10 @@
 Source: learn.microsoft.com, "Azure AI Foundry Project REST reference" (deployments, connections); azure-ai-projects.
 """
 
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import Object
 from emulator.core.requests import Deployment
+from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.models import model_name
 from emulator.vendors.azure.profile import AzureService
@@ -31,7 +31,7 @@ def get_deployment(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/deployments/{name}``."""
     found = look_up(service, request.params["name"])
     if found is None:
-        raise _error_not_found(f"Deployment {request.params['name']} not found.")
+        raise refusals.not_found(f"Deployment {request.params['name']} not found.")
     return answer_json(_build_deployment(found, service), request, service)
 
 
@@ -86,8 +86,4 @@ def _build_connection(request: Request) -> Object:
 def _validate_connection(request: Request) -> None:
     name = request.params["name"]
     if name != _CONNECTION:
-        raise _error_not_found(f"Connection {name} can't be found in this workspace")
-
-
-def _error_not_found(text: str) -> EmulatedError:
-    return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+        raise refusals.not_found(f"Connection {name} can't be found in this workspace")

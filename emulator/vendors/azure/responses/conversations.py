@@ -8,7 +8,6 @@ concurrent ones do not overwrite one another. Sources: openai/openai-openapi, "C
 from collections.abc import Callable, Iterable, Mapping
 
 from emulator.core.calls import Change, Write
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object
 from emulator.core.rng import draw_hex
@@ -150,8 +149,7 @@ def find_conversation(documents: Documents, name: str, request: Request) -> Obje
     """
     document = find_owned(documents, name, "added", request.principal)
     if document is None:
-        text = f"Conversation with id '{name}' not found."
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+        raise refusals.not_found(f"Conversation with id '{name}' not found.")
     return document
 
 
@@ -197,8 +195,7 @@ def _find_item(document: Object, documents: Documents, request: Request, service
     kept = list_kept(document, documents, service.clock.now())
     found = next((item for item in kept if item["id"] == name), None)
     if found is None:
-        text = f"Item with id '{name}' not found in conversation '{request.params['conversation']}'."
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+        raise refusals.not_found(f"Item with id '{name}' not found in conversation '{request.params['conversation']}'.")
     return found
 
 

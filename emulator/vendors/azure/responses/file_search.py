@@ -10,7 +10,6 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_array
 from emulator.core.requests import ChatRequest
 from emulator.protocols.openai.responses import Citation
@@ -96,8 +95,7 @@ def _list_sources(tool: FileSearch, parsed: ParsedRequest) -> list[Source]:
         if document is not None:
             sources += list_sources(document, parsed.request, parsed.service)
         elif parsed.settings.hosted_tools == "refuse":
-            text = f"Vector store with id ['{name}'] not found."
-            raise EmulatedError(ErrorKind.INVALID_REQUEST, text, param="tools", status=404)
+            raise refusals.not_found(f"Vector store with id ['{name}'] not found.", "tools")
     return sources
 
 

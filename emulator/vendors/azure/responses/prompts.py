@@ -8,7 +8,6 @@ Source: openai-python, ``types/responses/response_prompt_param.py``.
 import re
 from collections.abc import Mapping
 
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_object, as_text, dump_text
 from emulator.vendors.azure.errors import refusals
 
@@ -29,7 +28,7 @@ def fill_prompt(given: Object, declared: Mapping[str, str]) -> str:
     ]
     if not found:
         what = f"Prompt with id '{name}'" + ("" if version is None else f" and version '{version}'")
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, f"{what} not found.", status=404)
+        raise refusals.not_found(f"{what} not found.")
     values = as_object(given.get("variables") or {})
     text = found[-1]  # the latest version is the last
     missing = next((each for each in _VARIABLE.findall(text) if values.get(each) is None), None)

@@ -6,7 +6,6 @@ issue 254 (duplicates).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.vendors.azure.errors import refusals
@@ -63,7 +62,7 @@ def _resolve(name: str, known: Mapping[str, Object], *, stored: bool) -> Object:
     if not stored:
         text += " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove"
         text += " this item from your input."
-    raise EmulatedError(ErrorKind.INVALID_REQUEST, text, param="input", status=404)
+    raise refusals.not_found(text, "input")
 
 
 def _list_stored(documents: Mapping[str, JSON], principal: str, now: float) -> Iterator[Object]:

@@ -7,7 +7,7 @@ the OpenAI API words them, unverified for Azure.
 from collections.abc import Mapping
 
 from emulator.core.calls import Change, Write
-from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.errors import EmulatedError
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.vendors.azure.documents import TOLERANCE, find_owned
@@ -26,8 +26,7 @@ _CANCEL_ERRORS = {
 
 def error_not_found(name: str) -> EmulatedError:
     """Return the error of an unknown response (404)."""
-    text = f"Response with id '{name}' not found."
-    return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+    return refusals.not_found(f"Response with id '{name}' not found.")
 
 
 def find_stored(documents: Mapping[str, JSON], name: str, request: Request) -> Object | None:

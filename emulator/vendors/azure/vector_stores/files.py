@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from emulator.core.calls import Change, Write
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_number, as_object, as_text
 from emulator.core.rng import draw_hex
@@ -19,21 +18,9 @@ from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
+from emulator.vendors.azure.vector_stores import stores
 from emulator.vendors.azure.vector_stores.contents import build_source
 from emulator.vendors.azure.vector_stores.search import split_chunks
-from emulator.vendors.azure.vector_stores.stores import (
-    MAX_FILES,
-    Chunking,
-    Documents,
-    attach,
-    build_file,
-    count_states,
-    find_own,
-    find_store,
-    parse_fields,
-    read_chunking,
-    write_store,
-)
 
 _STATES = ("in_progress", "completed", "failed", "cancelled")
 _STRICT = ConfigDict(strict=True)
@@ -49,7 +36,7 @@ class NewFile(WireModel):
     model_config = _STRICT
 
     file_id: str
-    chunking_strategy: Chunking | None = None
+    chunking_strategy: stores.Chunking | None = None
     attributes: Attributes | None = None
 
 
@@ -68,20 +55,20 @@ class NewBatch(WireModel):
 
     file_ids: Annotated[list[str], Field(min_length=1, max_length=2000)] | None = None
     files: Annotated[list[NewFile], Field(min_length=1, max_length=2000)] | None = None
-    chunking_strategy: Chunking | None = None
+    chunking_strategy: stores.Chunking | None = None
     attributes: Attributes | None = None
 
 
 def add_file(request: Request, service: AzureService) -> Change:
     """``POST /vector_stores/{store}/files``."""
-    wire = parse_fields(request, service, "vector_store_file", NewFile)
-    chunking = read_chunking(wire.chunking_strategy)
+    wire = stores.parse_fields(request, service, "vector_store_file", NewFile)
+    chunking = stores.read_chunking(wire.chunking_strategy)
     attributes: Object = dict(wire.attributes or {})
 
     def change(document: Object) -> tuple[Object, Object]:
-        attached = attach(wire.file_id, request, service.clock.now(), chunking, attributes)
+        attached = stores.attach(wire.file_id, request, service.clock.now(), chunking, attributes)
         changed = _add(document, {wire.file_id: attached})
-        return changed, build_file(wire.file_id, attached, request.params["store"], request, service)
+        return changed, stores.build_file(wire.file_id, attached, request.params["store"], request, service)
 
     return _change(request, service, change)
 
@@ -89,28 +76,28 @@ def add_file(request: Request, service: AzureService) -> Change:
 def show_files(request: Request, service: AzureService) -> Response:
     """``GET /vector_stores/{store}/files``: the newest first, perhaps of one state."""
     validate_place(request, service)
-    document = find_store(request.documents, request.params["store"], request, service)
+    document = stores.find_store(request.documents, request.params["store"], request, service)
     return _list(document, None, request, service)
 
 
 def show_file(request: Request, service: AzureService) -> Response:
     """``GET /vector_stores/{store}/files/{file}``."""
     validate_place(request, service)
-    document = find_store(request.documents, request.params["store"], request, service)
+    document = stores.find_store(request.documents, request.params["store"], request, service)
     name = request.params["file"]
-    file = build_file(name, _find(document, request), request.params["store"], request, service)
+    file = stores.build_file(name, _find(document, request), request.params["store"], request, service)
     return answer_json(file, request, service)
 
 
 def update_file(request: Request, service: AzureService) -> Change:
     """``POST /vector_stores/{store}/files/{file}``: replace the attributes."""
-    wire = parse_fields(request, service, "vector_store_attributes", NewAttributes)
+    wire = stores.parse_fields(request, service, "vector_store_attributes", NewAttributes)
     name = request.params["file"]
 
     def change(document: Object) -> tuple[Object, Object]:
         attached: Object = {**_find(document, request), "attributes": dict(wire.attributes or {})}
         changed: Object = {**document, "files": {**as_object(document["files"]), name: attached}}
-        return changed, build_file(name, attached, request.params["store"], request, service)
+        return changed, stores.build_file(name, attached, request.params["store"], request, service)
 
     return _change(request, service, change)
 
@@ -131,7 +118,7 @@ def delete_file(request: Request, service: AzureService) -> Change:
 def show_content(request: Request, service: AzureService) -> Response:
     """``GET /vector_stores/{store}/files/{file}/content``: the text of a file in its chunks."""
     validate_place(request, service)
-    document = find_store(request.documents, request.params["store"], request, service)
+    document = stores.find_store(request.documents, request.params["store"], request, service)
     source = build_source(request.params["file"], _find(document, request), request, service)
     texts = [] if source is None else [text for text, _ in split_chunks(source.text, source.size, 0)]
     body: Object = {
@@ -145,21 +132,21 @@ def show_content(request: Request, service: AzureService) -> Response:
 
 def add_batch(request: Request, service: AzureService) -> Change:
     """``POST /vector_stores/{store}/file_batches``."""
-    wire = parse_fields(request, service, "vector_store_batch", NewBatch)
+    wire = stores.parse_fields(request, service, "vector_store_batch", NewBatch)
     if (wire.file_ids is None) == (wire.files is None):
         text = "Exactly one of 'file_ids' and 'files' must be given."
         raise refusals.contradicts(text, "file_ids", "invalid_request_error")
     name = f"vsfb_{draw_hex(request.key, 'file batch')}"
-    shared, attributes = read_chunking(wire.chunking_strategy), wire.attributes or {}
+    shared, attributes = stores.read_chunking(wire.chunking_strategy), wire.attributes or {}
     listed = wire.files or [NewFile(file_id=each) for each in wire.file_ids or ()]
 
     def change(document: Object) -> tuple[Object, Object]:
         now = service.clock.now()
         files: Object = {}
         for each in listed:
-            chunking = shared if each.chunking_strategy is None else read_chunking(each.chunking_strategy)
+            chunking = shared if each.chunking_strategy is None else stores.read_chunking(each.chunking_strategy)
             own: Object = dict(attributes if each.attributes is None else each.attributes)
-            files[each.file_id] = attach(each.file_id, request, now, chunking, own, name)
+            files[each.file_id] = stores.attach(each.file_id, request, now, chunking, own, name)
         changed = _add({**document, "batches": {**as_object(document["batches"]), name: now}}, files)
         return changed, _build_batch(name, changed, request, service)
 
@@ -177,17 +164,17 @@ def cancel_batch(request: Request, service: AzureService) -> Change:
     """``POST /vector_stores/{store}/file_batches/{batch}/cancel``: files that are not indexed yet are cancelled."""
     validate_place(request, service)
 
-    def make(documents: Documents) -> Write:
-        find_own(documents, request, service)
+    def make(documents: stores.Documents) -> Write:
+        stores.find_own(documents, request, service)
         document, name = _find_batch(documents, request, service)
         files: Object = {}
         for file, given in as_object(document["files"]).items():
             attached = as_object(given)
-            built = build_file(file, attached, request.params["store"], request, service)
+            built = stores.build_file(file, attached, request.params["store"], request, service)
             stops = attached["batch"] == name and built["status"] == "in_progress"
             files[file] = {**attached, "cancelled": True} if stops else attached
         changed: Object = {**document, "files": files}
-        return write_store(changed, _build_batch(name, changed, request, service), request, service)
+        return stores.write_store(changed, _build_batch(name, changed, request, service), request, service)
 
     return Change(make)
 
@@ -200,9 +187,9 @@ def show_batch(request: Request, service: AzureService) -> Response:
 
 
 def _change(request: Request, service: AzureService, change: Callable[[Object], tuple[Object, Object]]) -> Change:
-    def make(documents: Documents) -> Write:
-        document, body = change(find_own(documents, request, service))
-        return write_store({**document, "active": service.clock.now()}, body, request, service)
+    def make(documents: stores.Documents) -> Write:
+        document, body = change(stores.find_own(documents, request, service))
+        return stores.write_store({**document, "active": service.clock.now()}, body, request, service)
 
     return Change(make)
 
@@ -214,8 +201,8 @@ def _add(document: Object, files: Object) -> Object:
         EmulatedError: too many.
     """
     whole: Object = {**{key: value for key, value in as_object(document["files"]).items() if key not in files}, **files}
-    if len(whole) > MAX_FILES:
-        text = f"A vector store may have {MAX_FILES} files. Delete some first."
+    if len(whole) > stores.MAX_FILES:
+        text = f"A vector store may have {stores.MAX_FILES} files. Delete some first."
         raise refusals.contradicts(text, "file_id", "quota_exceeded")
     return {**document, "files": whole}
 
@@ -224,17 +211,15 @@ def _find(document: Object, request: Request) -> Object:
     name = request.params["file"]
     found = as_object(document["files"]).get(name)
     if found is None:
-        text = f"No file found with id '{name}' in vector store '{request.params['store']}'."
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+        raise refusals.not_found(f"No file found with id '{name}' in vector store '{request.params['store']}'.")
     return as_object(found)
 
 
-def _find_batch(documents: Documents, request: Request, service: AzureService) -> tuple[Object, str]:
+def _find_batch(documents: stores.Documents, request: Request, service: AzureService) -> tuple[Object, str]:
     store, name = request.params["store"], request.params["batch"]
-    document = find_store(documents, store, request, service)
+    document = stores.find_store(documents, store, request, service)
     if name not in as_object(document["batches"]):
-        text = f"No file batch found with id '{name}' in vector store '{store}'."
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+        raise refusals.not_found(f"No file batch found with id '{name}' in vector store '{store}'.")
     return document, name
 
 
@@ -252,7 +237,7 @@ def _build_files(document: Object, batch: str | None, request: Request, service:
     store: JSON = as_object(document["vector_store"])["id"]
     files = [(name, as_object(given)) for name, given in as_object(document["files"]).items()]
     return [
-        build_file(name, attached, store, request, service)
+        stores.build_file(name, attached, store, request, service)
         for name, attached in files
         if batch is None or attached["batch"] == batch
     ]
@@ -260,7 +245,7 @@ def _build_files(document: Object, batch: str | None, request: Request, service:
 
 def _build_batch(name: str, document: Object, request: Request, service: AzureService) -> Object:
     """Return a batch in its state now."""
-    counts = count_states(_build_files(document, name, request, service))
+    counts = stores.count_states(_build_files(document, name, request, service))
     status = "in_progress" if counts["in_progress"] else "cancelled" if counts["cancelled"] else "completed"
     return {
         "id": name,

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import ConfigDict, Field
 
 from emulator.core.calls import Change, Write
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_integer, as_number, as_object, as_text
 from emulator.core.rng import draw_hex
@@ -258,7 +257,7 @@ def attach(
         EmulatedError: 404, no such file.
     """
     if find_upload(request, file, now) is None:
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, f"No such File object: {file}", param="file_id", status=404)
+        raise refusals.not_found(f"No such File object: {file}", "file_id")
     return {"at": now, "attributes": attributes, "chunking": chunking, "batch": batch, "cancelled": False}
 
 
@@ -273,8 +272,7 @@ def find_store(documents: Documents, name: str, request: Request, service: Azure
         raise refusals.contradicts(text, "vector_store_id", "invalid_value")
     document = look_up(documents, name, request, service)
     if document is None:
-        text = f"No vector store found with id '{name}'."
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+        raise refusals.not_found(f"No vector store found with id '{name}'.")
     return document
 
 
