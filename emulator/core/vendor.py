@@ -283,6 +283,7 @@ class Vendor(Generic[S, H]):
         extra_listeners: returns endpoints with a port of their own, by name; the vendor's main port excludes them.
         check_traits: returns what is wrong with the traits of a scenario's deployment, in a sentence, or ``""``.
         authenticate: returns the principal or raises ``UNAUTHENTICATED``.
+        has_lasting_credential: returns whether requests with the same head all have the same principal.
         render_error: renders every refusal, the vendor's own and injected ones; total over ``ErrorKind``.
             An unknown path is ``NOT_FOUND`` with ``details["path"]``; a known path with a wrong method is a
             :class:`MethodNotAllowedError`.
@@ -321,6 +322,7 @@ class Vendor(Generic[S, H]):
     method_limit: MethodLimit[S, H] | None = None
     relevant_headers: tuple[str, ...] = ()
     is_stateful: bool = False
+    has_lasting_credential: Callable[[Request], bool] = lambda request: False
     extra_listeners: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}
     check_traits: Callable[[Deployment], str] = lambda deployment: ""
     provider: Callable[[str], str] | None = None

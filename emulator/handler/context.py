@@ -45,6 +45,7 @@ class RequestTarget:
         endpoint: endpoint of path and method; ``None`` if there is none.
         missing: error of a request without an endpoint.
         place: cache key of the request, but for body and principal.
+        principal: that of all requests; ``None``: each is authenticated.
     """
 
     method: str
@@ -63,6 +64,7 @@ class RequestTarget:
     endpoint: AnyEndpoint | None
     missing: EmulatedError | None
     place: Hashable
+    principal: str | None = None
 
     def open_request(self) -> Request:
         """Build a request to this target, still without its body."""

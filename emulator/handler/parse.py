@@ -75,7 +75,7 @@ class RequestParser:
         self._router = Router(vendor.endpoints)
         self._reads = frozenset(name.lower() for name in vendor.relevant_headers)
         self._cache = ParseCache()
-        self._is_local = isinstance(emulator.state, LocalState)
+        self._local = emulator.state if isinstance(emulator.state, LocalState) else None
         self._stateful_sessions: set[str] = set()
 
     def find_target(self, request: Request, *, overrides: bool = True) -> RequestTarget:
@@ -107,7 +107,18 @@ class RequestParser:
             endpoint=endpoint,
             missing=missing,
             place=(request.method, request.path, frozenset(query.items()) if query else None, *values),
+            principal="" if endpoint is not None and endpoint.is_public else self._find_principal(request),
         )
+
+    def _find_principal(self, request: Request) -> str | None:
+        """Return the principal of all requests with a head; ``None``: they are refused, or it may change."""
+        if not self._vendor.has_lasting_credential(request):
+            return None
+        try:
+            return self._vendor.authenticate(request, self._service)
+        except EmulatedError as error:
+            error.clear_traceback()
+            return None
 
     def _find_refusal(self, request: Request) -> AnyEndpoint | None:
         """Return the endpoint of requests with a method that the vendor's server cannot parse."""
@@ -127,10 +138,13 @@ class RequestParser:
         """
         request, target = context.request, context.target
         endpoint = target.endpoint
-        if endpoint is None or not endpoint.is_public:
-            request.principal = self._vendor.authenticate(request, self._service)
+        principal = target.principal
+        request.principal = self._vendor.authenticate(request, self._service) if principal is None else principal
         if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
-            await self._load_documents(request)
+            if self._local is None:
+                await self._load_documents(request)
+            else:
+                request.documents = self._local.fetch_now(request.session, self._vendor.name)
         cached = None if request.documents else self._cache.find(target.place, request)
         fingerprint = self._fingerprint_now(context) if cached is None else cached.fingerprint
         context.fingerprint = fingerprint or await self._compute_fingerprint(context)
@@ -146,13 +160,13 @@ class RequestParser:
         return parsed or await self._parse(endpoint, context)
 
     async def _load_documents(self, request: Request) -> None:
-        """Load the vendor's documents of the session.
+        """Load the vendor's documents of the session from a remote store.
 
-        With a remote store the request is first parsed without them, as most sessions have none; counting the request
-        raises :class:`DocumentsError` if there are some, and the request is parsed again.
+        The request is first parsed without them, as most sessions have none; counting the request raises
+        :class:`DocumentsError` if there are some, and the request is parsed again.
         """
         collection, stateful = self._vendor.name, self._stateful_sessions
-        if self._is_local or request.session in stateful:
+        if request.session in stateful:
             request.unread_collection = ""
             request.documents = await self._emulator.state.fetch(request.session, collection)
             if not request.documents:

@@ -178,6 +178,7 @@ VENDOR = Vendor(
     settings=AzureSettings,
     catalogue=list_deployments,
     authenticate=authenticate,
+    has_lasting_credential=lambda request: True,
     render_error=render_error,
     render_late_error=render_late_error,
     profile_deployment=profile_deployment,

@@ -134,6 +134,7 @@ VENDOR = Vendor(
     settings=DatabricksSettings,
     catalogue=list_deployments,
     authenticate=auth.authenticate,
+    has_lasting_credential=auth.is_lasting,
     render_error=render_error,
     render_late_error=render_late_error,
     profile_deployment=profile_deployment,

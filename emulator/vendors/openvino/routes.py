@@ -223,6 +223,7 @@ VENDOR = Vendor(
     settings=OpenVinoSettings,
     catalogue=info.list_deployments,
     authenticate=authenticate,
+    has_lasting_credential=lambda request: True,
     render_error=render_error,
     profile_deployment=profile_deployment,
     check_traits=validate_tensors,

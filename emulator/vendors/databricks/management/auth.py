@@ -58,6 +58,11 @@ def authenticate(request: Request, service: DatabricksService) -> str:
     return principal
 
 
+def is_lasting(request: Request) -> bool:
+    """Return whether the credential of a request is none that was issued, which expires."""
+    return parse_grant(bearer_token(request) or _parse_password(request)) is None
+
+
 def principal_of(token: str, service: DatabricksService) -> str | None:
     """Return the principal of a configured token, or of a valid one issued for a configured token."""
     return _find_owner(token, parse_grant(token), service)
