@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from emulator.core.dataclass import fast_dataclass
@@ -24,6 +24,7 @@ class InferenceCall:
             so the call may be cached for equal requests.
         quotas: charged in addition to the scenario's limits.
         served: name of the model that answers, if several are behind the deployment.
+        options: equal for calls that differ only in plain messages and in what follows from them; ``None``: unknown.
         delay: seconds added to the scenario's latency before the first byte is due.
         fallback: returns the call to make instead if a rule refuses this one for lack of capacity.
         store_result: returns key and document to store once the plan is decided.
@@ -41,6 +42,7 @@ class InferenceCall:
     repeatable: bool = False
     quotas: tuple[Quota, ...] = ()
     served: str = ""
+    options: Hashable | None = None
     delay: float = 0.0
     fallback: Callable[[], InferenceCall] | None = None
     store_result: Callable[[Plan, Request], tuple[str, JSON]] | None = None

@@ -151,7 +151,8 @@ class ResponseDecider:
         while True:
             match = UNMATCHED
             if emulator.rules:
-                match = await emulator.match(read_context_attributes(emulator, self._vendor.name, context))
+                found = emulator.match(read_context_attributes(emulator, self._vendor.name, context))
+                match = found if isinstance(found, Match) else await found
             if context.overrides and self._header_faults:
                 match = _apply_overrides(match, request.headers, emulator.bounds.faults)
                 context.hint = _explain_overrides(request.headers)

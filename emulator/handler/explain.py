@@ -122,5 +122,5 @@ def explain_rules(emulator: Emulator, vendor: str, context: RequestContext) -> t
 def read_context_attributes(emulator: Emulator, vendor: str, context: RequestContext) -> RequestAttributes:
     """Return the attributes of a request that rules match on."""
     request = context.request
-    given = context.fingerprint, request.attempt, context.started, emulator.started
-    return RequestAttributes(vendor, request, context.call, len(request.body), *given)
+    call, size, key = context.call, len(request.body), context.fingerprint
+    return RequestAttributes(vendor, request, call, size, key, request.attempt, context.started, emulator.started)

@@ -110,7 +110,7 @@ class Emulator:
         finally:  # a request refused because the store is unreachable has a key, too
             request.key = self.derive_answer_key(fingerprint, request.attempt)
 
-    def match(self, attributes: RequestAttributes) -> Awaitable[Match]:
+    def match(self, attributes: RequestAttributes) -> Match | Awaitable[Match]:
         """Return the rule that matches a request, with its outcome; count the request for rules with counters."""
         return self._matcher.match(attributes, self.state.count if self._local is None else self._local.count_now)
 

@@ -249,12 +249,13 @@ class Matcher:
 
 
 def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
-    request = attributes.inference
+    call = attributes.call
+    if call is None:
+        return ABSENT
+    request = call.request
     if isinstance(request, ChatRequest):
         prompt = request.prompt
         return ABSENT if prompt is None else prompt
-    if request is None:
-        return ABSENT
     inputs = request.prompts if isinstance(request, CompletionRequest) else request.inputs
     return tuple([text for text in inputs if isinstance(text, str)]) or ABSENT
 

@@ -5,7 +5,7 @@ The handler matches requests so; the journal and ``emulator explain`` show the e
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
@@ -27,6 +27,7 @@ from emulator.scenario.matchers import (
     find_failed,
     find_search_limit,
     list_necessary,
+    split_path,
 )
 from emulator.scenario.models import Rule, Scenario
 from emulator.scenario.outcomes import NO_OUTCOME, PASS, Outcome
@@ -83,6 +84,7 @@ def _name(check: Matcher) -> str:
 
 
 _ADDRESS = ("vendor", "deployment", "task", "stream")  # fields by which rules are indexed
+_OPTIONS = (*_ADDRESS, "served", "endpoint", "principal", "structured", "tools")  # equal for equal options of a caller
 _MAX_ADDRESSES = 1024  # entries of the index
 Count = Callable[[str, str, bytes], int | Awaitable[int]]
 """Function that increments a counter of a session and scope by its key, and returns the value before."""
@@ -150,8 +152,9 @@ class _Compiled:
     draw: Callable[[bytes, int], float] | None
 
     def is_addressed(self, attributes: RequestAttributes) -> bool:
-        """Return whether the indexed fields match."""
-        return find_failed([check for check in self.checks if check.name in _ADDRESS], attributes) is None
+        """Return whether the fields match that requests of one address share."""
+        is_shared = _is_option if attributes.call and attributes.call.options else _ADDRESS.__contains__
+        return find_failed([check for check in self.checks if is_shared(check.name)], attributes) is None
 
     def find_failed_time(self, ordinal: int, attributes: RequestAttributes) -> str | None:
         """Return the first key of ``times`` that does not hold, or ``None``."""
@@ -159,6 +162,11 @@ class _Compiled:
             if not test(ordinal, attributes):
                 return key
         return None
+
+
+def _is_option(name: str) -> bool:
+    """Return whether a field is equal for all calls of a principal with equal options."""
+    return name in _OPTIONS or (name.startswith("body.") and split_path(name)[1] not in ("messages", "user"))
 
 
 _Filed = tuple[Callable[..., object], object, _Compiled]
@@ -238,7 +246,7 @@ class RuleMatcher:
         searches = sum(count_searches(compiled.checks) for compiled in self._rules)
         self.max_searched = find_max_searched(searches)
         self._max_inline = min(INLINE_BYTES, find_max_quick(searches))
-        self._by_address: dict[tuple[str | bool, ...], _Candidates] = {}
+        self._by_address: dict[tuple[Hashable, ...], _Candidates] = {}
         self._group = lru_cache(_MAX_ADDRESSES)(_Candidates)  # most addresses have the same rules
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
 
@@ -247,19 +255,30 @@ class RuleMatcher:
         for share in self._shares:
             share.forget(session)
 
-    async def match(self, attributes: RequestAttributes, count: Count) -> Match:
+    def match(self, attributes: RequestAttributes, count: Count) -> Match | Awaitable[Match]:
         """Return the first matching rule; count the request for each rule with counters up to that one.
 
-        The coroutine waits for a ``count`` that returns an awaitable, and for a thread if the request is long.
+        The awaitable waits for a ``count`` that returns one, and for a thread if the request is long.
         """
         candidates = self._find_candidates(attributes)
-        holding: Iterable[_Compiled]
         if attributes.body_bytes > self._max_inline:
+            return self._choose(candidates, None, attributes, count)
+        found = candidates.find(attributes)
+        return self._choose(candidates, found, attributes, count) if found else UNMATCHED
+
+    async def _choose(
+        self,
+        candidates: _Candidates,
+        found: Sequence[_Compiled] | None,
+        attributes: RequestAttributes,
+        count: Count,
+    ) -> Match:
+        """Return the first match of the rules ``found``; ``None``: they are sought in a thread."""
+        holding: Iterable[_Compiled]
+        if found is None:
             holding = await run_in_thread(lambda: [*_find_holding(candidates.find(attributes), attributes)])
-        elif found := candidates.find(attributes):
-            holding = _find_holding(found, attributes)
         else:
-            return UNMATCHED
+            holding = _find_holding(found, attributes)
         counts: dict[str, int] = {}
         for compiled in holding:
             rule, ordinal = compiled.rule, 0
@@ -301,7 +320,11 @@ class RuleMatcher:
     def _find_candidates(self, attributes: RequestAttributes) -> _Candidates:
         """Return the rules that match the indexed fields."""
         vendor, call = attributes.vendor, attributes.call
-        address = (vendor,) if call is None else (vendor, call.deployment.name, call.deployment.task, call.stream)
+        address: tuple[Hashable, ...] = (vendor,)
+        if call is not None and call.options is not None:
+            address = call.options, attributes.request.principal
+        elif call is not None:
+            address = vendor, call.deployment.name, call.deployment.task, call.stream
         found = self._by_address.get(address)
         if found is None:
             if len(self._by_address) >= _MAX_ADDRESSES:

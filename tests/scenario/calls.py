@@ -18,7 +18,7 @@ from emulator.core.requests import (
     Tool,
 )
 from emulator.scenario.load import load_text
-from emulator.scenario.matching import RequestAttributes, RuleMatcher, compile_rules
+from emulator.scenario.matching import Count, Match, RequestAttributes, RuleMatcher, compile_rules
 from tests.untyped_json import JSON
 
 _OWN = ("vendor", "body_bytes", "fingerprint", "attempt", "now", "started")
@@ -99,3 +99,8 @@ MODELS = vary(build("azure"), path="/info")
 
 def rules(text: str, seed: int = 0) -> RuleMatcher:
     return compile_rules(load_text(f"version: 1\nseed: {seed}\nrules:\n{text}").scenario)
+
+
+async def find_match(matcher: RuleMatcher, attributes: RequestAttributes, count: Count) -> Match:
+    found = matcher.match(attributes, count)
+    return found if isinstance(found, Match) else await found

@@ -12,7 +12,7 @@ from emulator.scenario.load import load_text
 from emulator.scenario.matching import RequestAttributes, RuleMatcher, compile_rules
 from emulator.scenario.placeholders import fill
 from emulator.storage.memory import MemoryState
-from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, rules, vary
+from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, find_match, rules, vary
 from tests.scenario.texts import rows_of
 
 ASKED = vary(
@@ -112,13 +112,14 @@ def chat(*messages: Message) -> RequestAttributes:
     ],
 )
 async def test_course_of_a_conversation(when: str, call: RequestAttributes, holds: bool) -> None:
-    match = await rules(f"- {{name: r, when: {{{when}}}, pass: true}}").match(call, MemoryState().count_now)
+    matcher = rules(f"- {{name: r, when: {{{when}}}, pass: true}}")
+    match = await find_match(matcher, call, MemoryState().count_now)
     assert (match.rule is not None) is holds
 
 
 async def take(matcher: RuleMatcher, calls: Sequence[RequestAttributes]) -> str:
     count = MemoryState().count_now
-    return "".join(["x" if (await matcher.match(call, count)).rule else "." for call in calls])
+    return "".join(["x" if (await find_match(matcher, call, count)).rule else "." for call in calls])
 
 
 def asks(*names: int, session: str = "") -> list[RequestAttributes]:

@@ -6,12 +6,12 @@ from emulator.scenario.conditions import GROUPS, NAMED_FACETS, When
 from emulator.scenario.matchers import MATCH_FIELDS
 from emulator.scenario.matching import RequestAttributes
 from emulator.storage.memory import MemoryState
-from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PATTERN, PLAIN, TOKENS, rules
+from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PATTERN, PLAIN, TOKENS, find_match, rules
 
 
 async def holds(when: str, facts: RequestAttributes) -> bool:
     matcher = rules(f"- name: r\n  when: {{{when}}}\n  pass: true")
-    match = await matcher.match(facts, MemoryState().count_now)
+    match = await find_match(matcher, facts, MemoryState().count_now)
     (verdict,) = matcher.explain(facts, match)
     assert (verdict.failed is None) == (match.rule is not None)  # the explanation never contradicts
     return match.rule is not None

@@ -9,18 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.http import Request
-from emulator.core.json import JSON, as_object, dump_text
+from emulator.core.json import JSON, as_object, dump_json, dump_text
 from emulator.core.requests import ChatRequest, Message
 from emulator.core.rng import derive_key, draw_uniform
 from emulator.scenario.matchers import compile_when, list_necessary
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, find_nearest
 from emulator.storage.memory import MemoryState
-from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PLAIN, TOKENS, rules, vary
+from tests.scenario.calls import (
+    BODY,
+    CHAT,
+    COMPLETION,
+    EMBEDDING,
+    GRAMMAR,
+    MODELS,
+    PLAIN,
+    TOKENS,
+    find_match,
+    rules,
+    vary,
+)
 
 
 async def play(matcher: RuleMatcher, calls: Sequence[RequestAttributes]) -> list[Match]:
     state = MemoryState()
-    return [await matcher.match(call, state.count_now) for call in calls]
+    return [await find_match(matcher, call, state.count_now) for call in calls]
 
 
 async def taken(rule: str, calls: Sequence[RequestAttributes]) -> str:
@@ -223,7 +235,7 @@ EXPLAINED = """
 async def test_explanation_gives_reason_for_each_failed_rule() -> None:
     matcher = rules(EXPLAINED)
     call = vary(CHAT, headers={**CHAT.request.headers, "authorization": "Bearer dapi-secret-1"})
-    match = await matcher.match(call, MemoryState().count_now)
+    match = await find_match(matcher, call, MemoryState().count_now)
     verdicts = matcher.explain(call, match)
     draw = verdicts[13].draw
     assert [(verdict.rule, verdict.failed, verdict.detail) for verdict in verdicts] == [
@@ -255,7 +267,7 @@ async def test_explanation_gives_reason_for_each_failed_rule() -> None:
 
 async def test_loggable_explanation_omits_prompt() -> None:
     matcher = rules(EXPLAINED)
-    match = await matcher.match(CHAT, MemoryState().count_now)
+    match = await find_match(matcher, CHAT, MemoryState().count_now)
     said = {verdict.rule: verdict.loggable for verdict in matcher.explain(CHAT, match)}
     assert said["other principal"] == 'is "search", wanted ["batch","nightly"]'
     assert said["secret"] == 'wanted "ads"'
@@ -265,8 +277,8 @@ async def test_loggable_explanation_omits_prompt() -> None:
 
 async def test_explain_does_not_change_counts() -> None:
     matcher, state = rules("- {name: r, times: {nth: 2}, pass: true}"), MemoryState()
-    first = await matcher.match(CHAT, state.count_now)
-    second = await matcher.match(CHAT, state.count_now)
+    first = await find_match(matcher, CHAT, state.count_now)
+    second = await find_match(matcher, CHAT, state.count_now)
     for _ in range(2):
         assert matcher.explain(CHAT, first)[0].failed == "times.nth"
         assert matcher.explain(CHAT, second)[0].failed is None
@@ -300,7 +312,7 @@ async def test_explain_does_not_change_counts() -> None:
 )
 async def test_nearest_rule_has_most_matching_facets(whens: list[str], nearest: str, failed: str) -> None:
     matcher = rules("\n".join(f"- {{name: r{n}, when: {when}, pass: true}}" for n, when in enumerate(whens)))
-    match = await matcher.match(CHAT, MemoryState().count_now)
+    match = await find_match(matcher, CHAT, MemoryState().count_now)
     found = find_nearest(matcher.explain(CHAT, match))
     assert found is not None
     assert (found.rule, found.failed) == (nearest, failed)
@@ -357,6 +369,8 @@ TIMES: list[JSON] = [
 CALLS = [
     *(vary(call, fingerprint=call.vendor.encode()) for call in (CHAT, PLAIN, COMPLETION, GRAMMAR, EMBEDDING)),
     *(TOKENS, MODELS, B, C, vary(A, since_start=12.0, attempt=1), vary(A, stream=False, headers={})),
+    *(vary(CHAT, options="chat", principal=name, headers={"x-team": name}) for name in ("search", "batch")),
+    *(vary(CHAT, options="chat", body=dump_json({**BODY, "messages": []}), query={}, session=name) for name in "ab"),
     vary(A, request=ChatRequest(messages=(Message(role="user", text="In which Stra\u00dfe, \u212aarl? Ru\u00df"),))),
 ]
 
@@ -415,7 +429,7 @@ def test_the_index_finds_the_rule_that_asking_every_rule_finds(
 ) -> None:
     state, other = MemoryState(), MemoryState()
     for call in calls:
-        found, expected = asyncio.run(matcher.match(call, state.count_now)), ask_every_rule(matcher, call, other)
+        found, expected = asyncio.run(find_match(matcher, call, state.count_now)), ask_every_rule(matcher, call, other)
         assert (found.rule, found.outcome, found.counts) == (expected.rule, expected.outcome, expected.counts)
         last = next(reversed(matcher.explain(call, found)))
         assert (last.failed is None) == (found.rule is not None)
@@ -431,14 +445,14 @@ async def test_a_rule_after_the_first_match_searches_nothing() -> None:
             raise AssertionError("the body was read")
 
     call = replace(CHAT, request=Unread("POST", "/"))
-    match = await matcher.match(call, MemoryState().count_now)
+    match = await find_match(matcher, call, MemoryState().count_now)
     assert match.rule is not None
     assert match.rule.name == "one"
 
 
 async def test_counters_of_a_remote_store_are_awaited() -> None:
     matcher, state = rules("- {name: r, times: {nth: 2}, pass: true}"), MemoryState()
-    assert [(await matcher.match(CHAT, state.count)).counts for _ in range(2)] == [{"r": 1}, {"r": 2}]
+    assert [(await find_match(matcher, CHAT, state.count)).counts for _ in range(2)] == [{"r": 1}, {"r": 2}]
 
 
 @pytest.mark.parametrize(

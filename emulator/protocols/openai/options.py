@@ -62,7 +62,7 @@ class RememberedOptions:
         count, language = service.count_chat(messages, self.tools, deployment)
         count += self._overhead
         chat = ChatRequest(messages, self.samplings[self._limit(count)], language, *self.form)
-        return InferenceCall(deployment, chat, codec, stream, (count,), True, quotas, served)
+        return InferenceCall(deployment, chat, codec, stream, (count,), True, quotas, served, self)
 
 
 def recall_chat(

@@ -109,7 +109,12 @@ def _with_fallback(
         other = parse(replace(request, params={**request.params, "served": name}), service)
         assert isinstance(other, InferenceCall)
         replaced = replace(
-            call, deployment=other.deployment, request=other.request, codec=other.codec, served=other.served
+            call,
+            deployment=other.deployment,
+            request=other.request,
+            codec=other.codec,
+            served=other.served,
+            options=other.options,
         )
         return (
             _with_fallback(replaced, remaining, parse, request, service)
