@@ -1,7 +1,7 @@
 """Route table and vendor definition of Databricks.
 
-Source: docs.databricks.com, "Query serving endpoints" and "Foundation model REST API reference"; databricks-sdk
-for discovery and management.
+Source: docs.databricks.com, "Query serving endpoints" and "Foundation model REST API reference"; databricks-sdk,
+``service/serving.py``, for discovery and management.
 """
 
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from emulator.vendors.databricks.completions import parse_completion_request, pa
 from emulator.vendors.databricks.embeddings import parse_embedding_request, parse_embeddings
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
-from emulator.vendors.databricks.management import auth, discovery
+from emulator.vendors.databricks.management import auth, changes, discovery, endpoints, permissions, updates
 from emulator.vendors.databricks.management.gateway_policy import Parse, apply_gateway_policy
-from emulator.vendors.databricks.management.routes import MANAGEMENT
 from emulator.vendors.databricks.management.shapes import load_stored
+from emulator.vendors.databricks.metrics import show_metrics
 from emulator.vendors.databricks.models import list_deployments
 from emulator.vendors.databricks.passthrough import anthropic, gemini
 from emulator.vendors.databricks.predictions import parse_predictions
@@ -93,6 +93,42 @@ _PUBLIC: tuple[tuple[str, str, Parse], ...] = (
     ("GET", "/aad/auth", auth.show_tenant),
 )
 """Routes without a credential."""
+_API = "/api/2.0/serving-endpoints"
+_NAMED = f"{_API}/{{name}}"
+_SERVED = f"{_NAMED}/served-models/{{served}}"
+_ACCESS = "/api/2.0/permissions/serving-endpoints/{id}"
+
+_MANAGEMENT: tuple[tuple[str, str, Parse], ...] = (
+    ("GET", "/api/2.0/preview/scim/v2/Me", discovery.show_me),
+    ("GET", "/serving-endpoints/models", endpoints.list_models),
+    ("GET", "/serving-endpoints/v1/models", endpoints.list_models),
+    ("GET", "/api/ai-gateway/v2/endpoints", endpoints.list_foundation_models),
+    ("GET", "/api/2.1/unity-catalog/model-services", gateway_routes.list_model_services),
+    ("GET", _API, endpoints.list_endpoints),
+    ("POST", _API, changes.create_endpoint),
+    ("POST", f"{_API}/pt", changes.create_endpoint),
+    ("PUT", f"{_API}/pt/{{name}}/config", changes.update_provisioned),
+    ("GET", f"{_API}:foundation-models", endpoints.list_foundation_models),
+    ("GET", f"{_API}/get-model-optimization-info/{{model}}/{{version}}", endpoints.show_optimization),
+    ("GET", _NAMED, endpoints.get_endpoint),
+    ("DELETE", _NAMED, changes.delete_endpoint),
+    ("PUT", f"{_NAMED}/config", changes.update_config),
+    ("POST", f"{_NAMED}/config:stop", changes.stop_endpoint),
+    ("POST", f"{_NAMED}/config:start", changes.start_endpoint),
+    ("PUT", f"{_NAMED}/ai-gateway", updates.put_gateway),
+    ("PUT", f"{_NAMED}/rate-limits", updates.put_rate_limits),
+    ("PATCH", f"{_NAMED}/tags", updates.patch_tags),
+    ("PATCH", f"{_NAMED}/notifications", updates.patch_notifications),
+    ("PATCH", f"{_NAMED}/telemetry-config", updates.patch_telemetry),
+    ("GET", f"{_NAMED}/metrics", show_metrics),
+    ("GET", f"{_NAMED}/openapi", endpoints.show_openapi),
+    ("GET", f"{_SERVED}/build-logs", endpoints.show_build_logs),
+    ("GET", f"{_SERVED}/logs", endpoints.show_logs),
+    ("GET", _ACCESS, permissions.show_permissions),
+    ("PUT", _ACCESS, permissions.set_permissions),
+    ("PATCH", _ACCESS, permissions.update_permissions),
+    ("GET", f"{_ACCESS}/permissionLevels", permissions.show_permission_levels),
+)
 
 
 def _list_endpoints() -> Iterable[DatabricksEndpoint]:
@@ -113,7 +149,7 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     )
     for method, path, parse in _PUBLIC:
         yield from _list_routes(method, path, parse, open=True)
-    for method, path, parse in MANAGEMENT:
+    for method, path, parse in _MANAGEMENT:
         yield from _list_routes(method, path, parse)
 
 

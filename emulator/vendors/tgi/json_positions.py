@@ -135,8 +135,7 @@ def find_too_deep(body: bytes) -> str:
     for match in _MARK.finditer(body):
         depth += _DEPTHS.get(match[0], 0)
         if depth >= _MAX_DEPTH:
-            offset = match.start()
-            return f" at line {body.count(_LINE, 0, offset) + 1} column {offset - body.rfind(_LINE, 0, offset)}"
+            return _format_offset(body, match.start() + 1)
     return ""
 
 
@@ -154,16 +153,10 @@ def is_invalid_unicode(error: str) -> bool:
 def blank_string(body: bytes, error: str) -> bytes:
     """Return the body with a blank string of the same length in place of the one that is no Unicode."""
     found = _find_string(body, error)
-    return (
-        body
-        if found is None
-        else b"%b%b%b"
-        % (
-            body[: found.start() + 1],
-            b" " * (found.end() - found.start() - 2),
-            body[found.end() - 1 :],
-        )
-    )
+    if found is None:
+        return body
+    start, end = found.start() + 1, found.end() - 1
+    return body[:start] + b" " * (end - start) + body[end:]
 
 
 def place_error(body: bytes, error: str, *, is_skipped: bool) -> str:
@@ -182,7 +175,7 @@ def place_error(body: bytes, error: str, *, is_skipped: bool) -> str:
     if error.startswith("invalid unicode code point"):
         return f"{_AT.sub('', error)}{_format_offset(body, found.end())}"
     control = _CONTROL.search(body, found.start())
-    if is_skipped and error.startswith("control character") and control is not None:
+    if is_skipped and control is not None:
         return f"{_AT.sub('', error)}{_format_offset(body, control.start())}"
     return error
 
@@ -199,8 +192,7 @@ def _find_string(body: bytes, error: str) -> re.Match[bytes] | None:
 
 
 def _format_offset(body: bytes, offset: int) -> str:
-    line = body.count(b"\n", 0, offset) + 1
-    return f" at line {line} column {offset - body.rfind(_LINE, 0, offset) - 1}"
+    return f" at line {body.count(_LINE, 0, offset) + 1} column {offset - body.rfind(_LINE, 0, offset) - 1}"
 
 
 def end_first(body: bytes) -> int:
@@ -337,8 +329,7 @@ def _find_second(body: bytes, start: int, names: Sequence[str]) -> int:
         end = _skip(body, position)
         seen += json.loads(body[position:end]) in names
         if seen == 2:
-            blank = _BLANK.match(body, end)
-            return blank.end() if blank else end
+            return _skip_blanks(body, end)
         position = _next(body, _skip(body, _next(body, end)))
     return position
 
@@ -347,8 +338,7 @@ def _locate(body: bytes, path: Path) -> tuple[int, int]:
     """Return the start and end offsets of a value in a valid document."""
     start = _next(body, 0)
     for step in path:
-        position = _next(body, start + 1)
-        found = position
+        position = found = _next(body, start + 1)
         index = 0
         while position < len(body) and body[position : position + 1] not in (b"}", b"]"):
             key: str | int = index
