@@ -22,7 +22,7 @@ from emulator.recording.compare import RecordingComparison, build_overlay, compa
 from emulator.recording.exchange import Exchange, ExchangeError, load_folder
 from emulator.recording.folder import ExchangeFolder
 from emulator.recording.relay import Relay, select_headers
-from emulator.recording.replay import RecordedExchange, Recording
+from emulator.recording.replay import RecordedExchange, Recording, find_models
 from emulator.recording.server import RecordServer
 from emulator.serve.in_process import start_here
 from emulator.vendors import VENDORS
@@ -80,8 +80,6 @@ def _ask_emulator(exchanges: Sequence[Exchange], vendor: str) -> list[Exchange]:
 
 
 async def _record(exchanges: Sequence[Exchange], vendor: str, place: Path) -> None:
-    from emulator.recording.replay import find_models
-
     models = find_models(exchanges, vendor, Resolver(VENDORS[vendor]))
     known = VENDORS[vendor].catalogue(VENDORS[vendor].settings())
     names = {deployment.name for deployment in known}

@@ -387,7 +387,6 @@ async def _send_heartbeats(store: Store, replica: Replica) -> None:
             log.exception("bug in the emulator: the heartbeat of a replica")
 
 
-log = logging.getLogger("emulator")
 _RETRY_REACH = 0.25  # wall-clock seconds between two attempts
 
 

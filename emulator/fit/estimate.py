@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from emulator.fit.traces import Trace
+from emulator.fit.traces import MeasuredCall, Trace
 
 Samples = NDArray[np.float64]
 _HELD_OUT = 5  # one time in five is held out
@@ -163,15 +163,9 @@ def _shuffle(count: int) -> NDArray[np.int64]:
     return np.random.default_rng(_SEED).permutation(count)
 
 
-def _fit_load(calls: Sequence[tuple[object, int]], notes: list[str]) -> tuple[int, float]:
+def _fit_load(calls: Sequence[tuple[MeasuredCall, int]], notes: list[str]) -> tuple[int, float]:
     """Return the most calls that ran at once, and how much longer ITL was then than alone."""
-    from emulator.fit.traces import MeasuredCall
-
-    rows = [
-        (load, float(np.mean(call.gaps)))
-        for call, load in calls
-        if isinstance(call, MeasuredCall) and call.gaps and load
-    ]
+    rows = [(load, float(np.mean(call.gaps))) for call, load in calls if call.gaps and load]
     loads = np.array([load for load, _ in rows], dtype=np.float64)
     if len(rows) < 30 or len(np.unique(loads)) < 3:
         notes.append("calls that overlap, with their times between tokens, are too few: there is no load")

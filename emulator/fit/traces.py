@@ -17,7 +17,8 @@ from pathlib import Path
 
 from emulator.core.json import JSON, Object
 from emulator.core.os_errors import explain_file
-from emulator.recording.exchange import ExchangeError, load_folder
+from emulator.recording.content import split_events
+from emulator.recording.exchange import ExchangeError, RecordedWrite, load_folder
 from emulator.recording.replay import read_response
 
 _MIN_CALLS = 30
@@ -187,14 +188,10 @@ def _read_exchanges(path: Path) -> Iterator[MeasuredCall]:
             yield MeasuredCall(None, (), prompt, exchange.time, end)
 
 
-def _list_event_times(writes: Iterable[object]) -> list[float]:
+def _list_event_times(writes: Iterable[RecordedWrite]) -> list[float]:
     """Return when each event of a stream was complete."""
-    from emulator.recording.content import split_events
-    from emulator.recording.exchange import RecordedWrite
-
     ends, offsets, size, data = [], [], 0, b""
     for write in writes:
-        assert isinstance(write, RecordedWrite)
         size += len(write.data)
         data += write.data
         ends.append(size)

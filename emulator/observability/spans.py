@@ -1,13 +1,18 @@
 """Build OpenTelemetry spans, one per request, as children of the client's trace; needs the extra ``otel``.
 
+OpenTelemetry's environment variables set up their export over OTLP; without them there is none. Timestamps are real
+time under every clock of a scenario.
+
 Sources: open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md; open-telemetry/semantic-conventions,
-docs/http/http-spans.md. Timestamps are real time under every clock of a scenario.
+docs/http/http-spans.md.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING
@@ -15,6 +20,7 @@ from typing import TYPE_CHECKING
 from emulator import __version__
 from emulator.core.calls import InferenceCall
 from emulator.core.clock import Clock, RealClock
+from emulator.core.extras import explain_missing
 from emulator.core.faultable import FaultableResponse
 from emulator.core.vendor import AnyVendor
 from emulator.handler.call_record import CallRecord
@@ -25,6 +31,7 @@ from emulator.observability.totals import OPERATIONS
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider
 
+log = logging.getLogger("emulator")
 Value = str | int | float | bool | Sequence[str]
 FAULT_EVENT = "emulator.fault"  # the name of an event
 _NUMERIC_SAMPLING = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
@@ -158,3 +165,53 @@ def _find_due(response: FaultableResponse, at: int) -> float:
 def _to_real(clock: Clock, seconds: float) -> float:
     """Convert scenario seconds to real seconds; 0 for a clock that does not advance with real time."""
     return seconds / clock.scale if isinstance(clock, RealClock) else 0.0
+
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_PROTOCOL = "http/protobuf"
+
+
+def wants_traces(environ: Mapping[str, str]) -> bool:
+    """Return whether the environment configures an exporter that is supported; log a warning for another one.
+
+    Sources: opentelemetry.io, "Environment variable specification" and "OpenTelemetry Protocol Exporter".
+    """
+    if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return False
+    exporter = environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if any(map(environ.get, _ENDPOINTS)) else "none")
+    protocol = next(filter(None, map(environ.get, _PROTOCOLS)), _PROTOCOL)
+    if exporter not in ("otlp", "none"):
+        log.warning("no traces are sent: OTEL_TRACES_EXPORTER is %r, and only otlp is known", exporter)
+    elif exporter == "otlp" and protocol != _PROTOCOL:
+        log.warning("no traces are sent: OTLP is asked for by %r, and only %s is known", protocol, _PROTOCOL)
+    return exporter == "otlp" and protocol == _PROTOCOL
+
+
+@contextmanager
+def open_spans(environ: Mapping[str, str]) -> Iterator[Spans | None]:
+    """Yield the span factory, or ``None`` without an exporter; flush the spans at exit."""
+    if not wants_traces(environ):
+        yield None
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        log.warning("no traces are sent: %s", explain_missing("their export", "otel"))
+        yield None
+        return
+    provider = TracerProvider(resource=Resource.create(_name_service(environ)))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    try:
+        yield Spans(provider)
+    finally:
+        provider.shutdown()
+
+
+def _name_service(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the resource attributes; the service name is ``emulator`` unless the environment sets one."""
+    named = environ.get("OTEL_SERVICE_NAME") or "service.name=" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    return {"service.version": __version__, **({} if named else {"service.name": "emulator"})}

@@ -161,7 +161,7 @@ class Runtime:
     """Holder of the active scenarios: the server's, and those of sessions with their own.
 
     A request handler calls :meth:`begin_call` once per request. ``closing`` is set when the process is about to end;
-    after that nothing may wait without a time limit.
+    after that nothing may wait without a time limit. ``metrics``: those of each vendor since the process began.
     """
 
     def __init__(
@@ -188,9 +188,9 @@ class Runtime:
         idle = IDLE_TIMEOUT if bus is None else inf  # other replicas may use a session that is idle here
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget, idle=idle)
         self._began = time.monotonic()
-        self._metrics = {name: VendorMetrics(partial(_name_provider, vendors, name)) for name in vendors}
+        self.metrics = {name: VendorMetrics(partial(_name_provider, vendors, name)) for name in vendors}
         self._builder = ScenarioBuilder(
-            vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing, spans
+            vendors, overrides, self.store, self.journal, self.timing, self.metrics, self.urls, self.closing, spans
         )
         self.forwarding = overrides.forwarding
         self._clock = overrides.clock
@@ -241,11 +241,6 @@ class Runtime:
         finally:
             for namespace in before.keys() - self.states.keys():
                 await before[namespace].reset()
-
-    @property
-    def metrics(self) -> Mapping[str, VendorMetrics]:
-        """Return the metrics of each vendor since the process began."""
-        return self._metrics
 
     def for_session(self, session: str) -> ActiveScenario:
         """Return the active scenario of a session, which counts as a use; by default the server's."""
@@ -412,7 +407,7 @@ class Runtime:
 
     def _change(self, session: str) -> None:
         """Drop caches and notify listeners after a change of the active scenario."""
-        for metrics in self._metrics.values():
+        for metrics in self.metrics.values():
             metrics.catch_up()
         clear_scenario_caches()
         for notify in self.on_change:
@@ -443,7 +438,7 @@ class Runtime:
             task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        for metrics in self._metrics.values():
+        for metrics in self.metrics.values():
             metrics.forget(session.name)
         if session.active is not None:
             clear_scenario_caches()

@@ -14,8 +14,7 @@ from emulator.core.text import escape
 from emulator.http.listeners import PortInUse, number_ports
 from emulator.http.tls import Tls
 from emulator.observability.access_log import configure_logging, write_row, writes_json
-from emulator.observability.spans import Spans
-from emulator.observability.tracing import open_spans
+from emulator.observability.spans import Spans, open_spans
 from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario
 from emulator.serve.application import Application

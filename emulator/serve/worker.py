@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """Serve until a signal, or until the parent process ends."""
     defer_package("aiohttp")  # as ``emulator serve`` does, before what imports its modules
-    from emulator.observability.tracing import open_spans
+    from emulator.observability.spans import open_spans
     from emulator.serve.server import prepare
 
     orders: WorkerOrders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe

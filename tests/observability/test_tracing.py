@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.observability.tracing import open_spans, wants_traces
+from emulator.observability.spans import open_spans, wants_traces
 
 pytestmark = pytest.mark.slow
 
