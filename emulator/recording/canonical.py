@@ -18,22 +18,19 @@ _TOOLS = frozenset({"tools", "functions", "tool_choice", "function_call", "toolC
 _LISTS_OF_TOOLS = frozenset({"tools", "functions", "functionDeclarations", "function_declarations"})
 # Members that change from call to call, or that do not change what is asked.
 _IGNORED = frozenset(
-    {"seed", "random_seed", "user", "safety_identifier", "prompt_cache_key", "metadata", "request_id", "id", "stream"}
-    | {"client_request_id", "session_id", "store", "service_tier", "stream_options", "user_id", "usage_context"}
-)
+    {
+        "seed", "random_seed", "user", "safety_identifier", "prompt_cache_key", "metadata", "request_id", "id",
+        "stream", "client_request_id", "session_id", "store", "service_tier", "stream_options", "user_id",
+        "usage_context",
+    }
+)  # fmt: skip
 _PROMPT = frozenset(
-    {"messages", "prompt", "input", "inputs", "text_input", "system", "instructions", "contents", "query", "documents"}
-    | {
-        "systemInstruction",
-        "system_instruction",
-        "texts",
-        "suffix",
-        "content",
-        "instances",
-        "dataframe_split",
+    {
+        "messages", "prompt", "input", "inputs", "text_input", "system", "systemInstruction", "system_instruction",
+        "instructions", "contents", "query", "documents", "texts", "suffix", "content", "instances", "dataframe_split",
         "images",
     }
-)
+)  # fmt: skip
 _IDS = frozenset({"id", "tool_call_id", "call_id", "item_id", "tool_use_id", "response_id", "previous_response_id"})
 _DAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"

@@ -19,19 +19,10 @@ _NOISY_HEADERS = re.compile(
 )
 _ENUMERATED = frozenset(
     {
-        "object",
-        "finish_reason",
-        "finishReason",
-        "role",
-        "type",
-        "code",
-        "error_code",
-        "error_type",
-        "stop_reason",
-        "status",
-        "param",
+        "object", "finish_reason", "finishReason", "role", "type", "code", "error_code", "error_type", "stop_reason",
+        "status", "param",
     }
-)
+)  # fmt: skip
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _EVENT_NAME = re.compile(rb"(?m)^event: ?([^\r\n]+)")
 _EVENT_TYPE = re.compile(rb'(?m)^data: ?\{\s*"type"\s*:\s*"([\w.]+)"')
