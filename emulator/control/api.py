@@ -201,7 +201,7 @@ class ControlAPI:
         loaded = self._runtime.active.loaded
         return models.Health(
             version=__version__,
-            uptime_seconds=round(self._state.uptime, 3),
+            uptime_seconds=round(self._runtime.uptime, 3),
             scenario=models.ScenarioName(name=loaded.scenario.name, hash=loaded.digest),
         )
 

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from emulator.control.auth import ControlAuth
-from emulator.core.clock import RealClock
 from emulator.runtime.runtime import Runtime
 
 
@@ -23,15 +22,8 @@ class ControlState:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self._wall = RealClock()  # uptime is real time under every clock of a scenario
-        self._started = self._wall.now()
         self.ready = False
         self.urls: Mapping[str, str] = {}
         self.follow: Callable[[], Awaitable[None]] = _stay
         self.authority: bytes | None = None
         self.auth = ControlAuth()
-
-    @property
-    def uptime(self) -> float:
-        """Return the seconds since the start."""
-        return self._wall.now() - self._started
