@@ -6,7 +6,7 @@ src/llm/http_llm_calculator.cc; 2026.x: src/llm/servable.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Self
 
 from emulator.core.cache import clear_with_all
@@ -29,7 +29,11 @@ _LAG = 2  # tokens held back: of the latest three only the first is sent
 _REASONING = (b'"delta":{"reasoning_content":', b"}")
 
 Around = tuple[bytes, bytes]
-Cut = Generator[Event, None, str]
+Chunk = tuple[int, str, int]
+"""Text between the position of the token with which it is sent and the number of tokens sent by then.
+
+The last one is the rest, at position -1.
+"""
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +85,9 @@ class ChunkTemplate:
             b'data: {"choices":[%b,%b}\n\n' % (tail, render_usage(plan.usage)) if usage else b"",
         )
 
-    def cut(self, choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
+    def cut(self, choice: Choice, run: TextRun, opening: str = "") -> Iterator[Chunk]:
         """Yield the chunks of a run, split as the release does."""
-        how = cut_at_blanks if self.release.chunk_split == "blank" else cut_with_lag
-        return how(choice, run, before, after, opening)
+        return (cut_at_blanks if self.release.chunk_split == "blank" else cut_with_lag)(choice, run, opening)
 
     def first(self) -> bytes:
         """Encode the chunk before any text."""
@@ -168,24 +171,14 @@ def _cut_whole(choice: Choice, template: ChunkTemplate) -> tuple[Sequence[bytes]
     if known is None:
         if len(_cut) >= _MAX_CUT:
             del _cut[next(iter(_cut))]
-        known = _cut[key] = tokens, *_gather(template.cut(choice, TextRun("text", 0, choice.count), b"", b""))
+        *chunks, (_, rest, _) = template.cut(choice, TextRun("text", 0, choice.count))
+        known = _cut[key] = tokens, [quote(text) for _, text, _ in chunks], rest
     return known[1:]
 
 
 # Tokens are kept alive, so that their id stays unique.
 _cut: dict[tuple[int, str], tuple[Sequence[str], Sequence[bytes], str]] = {}
 clear_with_all(_cut.clear)
-
-
-def _gather(cut: Cut) -> tuple[list[bytes], str]:
-    """Return the bytes that a cut yields, and the text it returns."""
-    texts: list[bytes] = []
-    try:
-        while True:
-            texts.append(next(cut)[1])
-    except StopIteration as end:
-        rest: str = end.value
-    return texts, rest
 
 
 def _stream_texts(
@@ -207,7 +200,7 @@ def _stream_texts(
             around = _surround(step, call, template)
             call = None
             before, after = template.wrap(around)
-            rest = yield from template.cut(choice, step, before, after, rest)
+            rest = yield from send_chunks(choice, template.cut(choice, step, rest), before, after)
     return around, rest
 
 
@@ -226,8 +219,19 @@ def _encode_call_start(plan: Plan, template: ChunkTemplate, call: ToolCallStarte
     return before + quote(call.name) + after
 
 
-def cut_at_blanks(choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
-    """Yield chunks that end after a blank or a line; return the rest. The first chunk starts with ``opening``.
+def send_chunks(choice: Choice, chunks: Iterable[Chunk], before: bytes, after: bytes) -> Generator[Event, None, str]:
+    """Yield the events of chunks; return the rest."""
+    rest = ""
+    for position, text, count in chunks:
+        if position < 0:
+            rest = text
+        else:
+            yield choice.due[position], before + quote(text) + after, count, PLAIN
+    return rest
+
+
+def cut_at_blanks(choice: Choice, run: TextRun, opening: str = "") -> Iterator[Chunk]:
+    """Yield chunks that end after a blank or a line. The first chunk starts with ``opening``.
 
     Source: model_server 2025.0, src/llm/llmnoderesources.hpp, TextStreamer.
     """
@@ -240,18 +244,18 @@ def cut_at_blanks(choice: Choice, run: TextRun, before: bytes, after: bytes, ope
         end = len(waiting) if token[-1] == "\n" else waiting.rfind(" ") + 1
         if end and end >= held:
             chunk, waiting = waiting[:end], waiting[end:]
-            yield choice.due[position], before + quote(chunk) + after, position if waiting else position + 1, PLAIN
+            yield position, chunk, position if waiting else position + 1
             held = 0
-    return waiting
+    yield -1, waiting, 0
 
 
-def cut_with_lag(choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
-    """Yield a token once the second after it is there, or a line ends; return the rest.
+def cut_with_lag(choice: Choice, run: TextRun, opening: str = "") -> Iterator[Chunk]:
+    """Yield a token once the second after it is there, or a line ends.
 
     A token that completes no character delays due tokens; ``opening`` counts as a token before the first.
     Source: openvino.genai, src/cpp/src/text_streamer.cpp, TextStreamer::write (delay_n_tokens is 3).
     """
-    tokens, due = choice.tokens, choice.due
+    tokens = choice.tokens
     sent = run.start - 1 if opening else run.start
     for position, token in enumerate(tokens[run.start : run.end], run.start):
         if not token:
@@ -264,6 +268,6 @@ def cut_with_lag(choice: Choice, run: TextRun, before: bytes, after: bytes, open
             else:
                 ready = tokens[sent]
             if ready:
-                yield due[position], before + quote(ready) + after, end, PLAIN
+                yield position, ready, end
             sent = end
-    return opening + "".join(tokens[max(sent, run.start) : run.end])
+    yield -1, opening + "".join(tokens[max(sent, run.start) : run.end]), 0

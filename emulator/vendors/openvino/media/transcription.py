@@ -15,7 +15,7 @@ from emulator.encoding.audio_duration import is_wav, measure_mp3, measure_wav
 from emulator.encoding.floats import format_float
 from emulator.encoding.multipart import NUMBER, Form
 from emulator.protocols.choice_events import TextRun, last_due
-from emulator.vendors.openvino.chat.stream import cut_with_lag
+from emulator.vendors.openvino.chat.stream import cut_with_lag, send_chunks
 from emulator.vendors.openvino.decoder import promote, quote_long
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import ParsedRequest
@@ -74,7 +74,8 @@ def _join_text(choice: Choice) -> str:
 def _stream_events(plan: Plan, choice: Choice) -> Iterator[Event]:
     """Yield deltas and the whole text; there is no ``[DONE]``."""
     before, after = b'data: {"type":"transcript.text.delta","delta":', b',"logprobs":[]}\n\n'
-    rest = yield from cut_with_lag(choice, TextRun("text", 0, len(choice.tokens)), before, after)
+    chunks = cut_with_lag(choice, TextRun("text", 0, len(choice.tokens)))
+    rest = yield from send_chunks(choice, chunks, before, after)
     due, tokens = last_due(choice, plan.due), len(choice.tokens)
     if rest:
         yield due, before + quote_long(rest) + after, tokens, Mark.PLAIN

@@ -13,7 +13,7 @@ from emulator.core.plan import Choice, Plan, SegmentKind
 from emulator.encoding import sse
 from emulator.protocols.choice_events import ChoiceFinished, ChoiceStarted, TextRun, ToolCallStarted, iterate_choice
 from emulator.vendors.openvino.chat.shapes import draw_id, merge_into_text
-from emulator.vendors.openvino.chat.stream import cut_with_lag
+from emulator.vendors.openvino.chat.stream import cut_with_lag, send_chunks
 from emulator.vendors.openvino.decoder import quote
 from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.responses.shapes import (
@@ -164,7 +164,7 @@ class _Stream:
 
 def _cut_all(choice: Choice, run: TextRun) -> Iterator[Event]:
     """Yield the texts of a run, including the rest."""
-    rest = yield from cut_with_lag(choice, run, b"", b"")
+    rest = yield from send_chunks(choice, cut_with_lag(choice, run), b"", b"")
     if rest:
         yield choice.due[run.end - 1], quote(rest), run.end, Mark.PLAIN
 
