@@ -5,11 +5,12 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from math import inf
 from pathlib import Path
 from typing import Literal
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.units import parse_duration
 
 VARIABLE_PREFIX = "EMULATOR_"
@@ -22,7 +23,7 @@ class SettingsError(Exception):
     """A flag or variable cannot be used; the message is one line for the user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings of the server process; each is a flag and a variable in upper case with the prefix ``EMULATOR_``.
 

@@ -9,12 +9,13 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from itertools import count
 
 from multidict import CIMultiDict
 
 from emulator.core.bus import MAX_READ, ClusterBus
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import NOTHING, Headers, Request
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text, dump_text, parse_json
 from emulator.core.rng import derive_key
@@ -38,7 +39,7 @@ _ATTRIBUTES = {"arrival": "start_seq"}  # where the name in the store is not tha
 AMENDABLE = ("whole", "client_left", "status", "sent_tokens", "duration", "real_end")  # fields that may change later
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class KnownScenario:
     """Active scenario that explains records of other replicas."""
 
@@ -187,7 +188,7 @@ class PendingAttempts(Attempts):
         self.fingerprint = fingerprint
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class OutgoingBatch:
     """Records of one session, appended together and retried until the store confirms them.
 
@@ -236,7 +237,7 @@ _MAX_EPOCHS = 20_000  # cleared sessions, of which records may still come
 _MAX_BATCH = 100  # records
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _RemoteRecord:
     """Record of another replica, parsed on demand."""
 

@@ -4,12 +4,12 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel
 
 from emulator.control.call_pattern import EVICTED, FieldComparison, Pattern, Value
 from emulator.control.models import CallCount
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, dump_text
 from emulator.journal.entry import JournalEntry
 from emulator.scenario.conditions import Bounds, Comparison, Condition
@@ -112,7 +112,7 @@ _MAX_LISTED = 10  # requests, steps or sessions that are named
 _EVIDENT = ("status",)  # fields that the first line of a request has
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RequestsMade:
     """Requests that were made, in order.
 

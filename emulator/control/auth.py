@@ -7,12 +7,13 @@ import hmac
 import ipaddress
 import re
 import socket
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from urllib.parse import urlsplit
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import ProblemError
 
 _OWN_SITES = ("same-origin", "none")  # Sec-Fetch-Site of the console, and of a URL typed by the user
@@ -22,7 +23,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ControlAuth:
     """Authorisation of control requests.
 

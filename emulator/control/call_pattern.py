@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
 from emulator.control.models import Calls
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.journal.entry import JournalEntry
 from emulator.journal.payload import Payload
@@ -64,7 +64,7 @@ _RECORDED: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {  # fields t
 _OUTSIDE_BODY = ("header.", "query.")  # fields that a truncated body does not hide
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FieldComparison:
     """Comparison of one field of one entry: wanted value, found value, and whether it holds."""
 

@@ -6,11 +6,12 @@ The pytest plugin writes it with ``--emulator-report``, and ``POST /_emulator/re
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from emulator import __version__
 from emulator.control import models
 from emulator.control.console import read_alone
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, dump_text, parse_json
 
 _PLACE = "<!--saved-->"
@@ -19,7 +20,7 @@ _REST = set(models.RequestDetail.model_fields) - {*_SHORT}
 REQUESTS_PER_BLOCK = 200  # requests in a block of compressed details, which the page decompresses on demand
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Report:
     """Data of a report page.
 

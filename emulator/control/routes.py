@@ -1,15 +1,16 @@
 """Route table of the control API: ``api.py`` finds the handler of a request by it, ``openapi.py`` describes it."""
 
 import re
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 from pydantic import BaseModel
 
 from emulator.control import models
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import ProblemError
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Route:
     """One method of one path.
 

@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 
 MAX_READ = 500
@@ -15,7 +15,7 @@ MAX_READ = 500
 REPLY_TIMEOUT = 0.3  # real seconds
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PendingChange:
     """Change that was posted to all replicas and awaits their replies.
 
@@ -28,7 +28,7 @@ class PendingChange:
     replicas: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
     """Snapshot of a session's scenario that a joining replica needs; ``version``: the last change it includes."""
 

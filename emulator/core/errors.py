@@ -4,10 +4,11 @@ A parser raises one, and the handler has the vendor render it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from math import ceil
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 
 MAX_TEXT = 64 * 1024
@@ -38,7 +39,7 @@ class ErrorKind(StrEnum):
     INTERNAL = "internal"
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class EmulatedError(Exception):
     """Error in place of a response, rendered by the vendor's ``render_error``.
 

@@ -5,7 +5,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import Self
@@ -47,7 +47,7 @@ class Chunk:
     mark: Mark = Mark.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EventRange:
     """Byte range of an event in the body, with its role."""
 
@@ -61,7 +61,7 @@ def encode_no_error(error: EmulatedError) -> bytes:
     return b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FaultableResponse:
     """Response as it is written to the socket.
 

@@ -5,7 +5,6 @@ Vendors take and return these; ``http/`` reads them from and writes them to conn
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from enum import IntFlag
 
 from emulator.core.cost_limits import DEFAULT_BOUNDS, INLINE_BYTES
@@ -44,7 +43,7 @@ _UNPARSED = _Unparsed()
 _UNREAD = _Unparsed, ValueError
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Request:
     """HTTP request to a vendor endpoint.
 

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from emulator.core.dataclass import fast_dataclass
@@ -14,7 +13,7 @@ Strategy = Literal["bucket", "fixed", "sliding"]
 Per = Literal["principal", "deployment"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
     """Limit of ``amount`` units per ``window`` seconds.
 
@@ -35,7 +34,7 @@ class Quota:
     per: Per | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Shares:
     """Shares of quotas that the calls of one caller are charged to.
 
@@ -75,7 +74,7 @@ class Charge:
         return self.cost + self.held if self.cost else 0
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Level:
     """Current level of one share of a quota.
 

@@ -4,12 +4,12 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from emulator.core.conversation import Body
+from emulator.core.dataclass import fast_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ReplyCall:
     """Call that a function answers.
 

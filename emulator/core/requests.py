@@ -4,7 +4,7 @@ A vendor's parser builds one of each accepted request, and ``generation/`` answe
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Literal
 
@@ -29,7 +29,7 @@ ANY_OBJECT: JSON = {
 _DEFAULT_OUTPUT = 1024  # tokens; an answer that ends by itself is never longer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """Model behind a name that clients address: serving endpoint, Azure deployment, OVMS graph, ``model_id``.
 

@@ -4,10 +4,10 @@ The package ``storage`` implements it, in memory, between workers and in Redis.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from emulator.core.bus import ClusterBus
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota, Shares
 
@@ -27,7 +27,7 @@ class DocumentsError(Exception):
     """A collection assumed empty has documents; nothing was counted or charged."""
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class StoreHealth:
     """Connection state of a remote store.
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +15,7 @@ from emulator.core.cache import BoundedCache
 from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.cancellation import RunningResponses
 from emulator.core.cost_limits import DEFAULT_BOUNDS, CallBounds
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import FieldNames, Request, Response, StreamingResponse
 from emulator.core.json import JSON
@@ -186,7 +187,7 @@ class OptionsCache(BoundedCache[OptionsKey, ParsedOptions | None]):
     max_entries = 512
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Service(Generic[S, H]):
     """Running vendor under one scenario: settings, deployments, and the functions that parsers may use.
 
@@ -233,7 +234,7 @@ class Service(Generic[S, H]):
         return self.keys.get(token)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint(Generic[S, H]):
     """Route of a vendor with its parser.
 
@@ -254,7 +255,7 @@ class Endpoint(Generic[S, H]):
     is_stateful: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class MethodLimit(Generic[S, H]):
     """Methods that the HTTP parser of a vendor's server accepts, and its response to any other.
 
@@ -265,7 +266,7 @@ class MethodLimit(Generic[S, H]):
     parse: Callable[[Request, Service[S, H]], Parsed]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Plane(Generic[S, H]):
     """Endpoints of a vendor that have a listener of their own; port 0 takes a free port."""
 
@@ -273,7 +274,7 @@ class Plane(Generic[S, H]):
     endpoints: tuple[Endpoint[S, H], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Vendor(Generic[S, H]):
     """Definition of an emulated vendor.
 

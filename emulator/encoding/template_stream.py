@@ -6,7 +6,6 @@ repeat, as those of cached content do, the pieces are cached.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count, repeat
 from operator import add
 
@@ -152,7 +151,7 @@ def _remember(key: "_LayoutKey", texts: Sequence[bytes]) -> None:
     _layouts[key] = _Layout(texts)
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Layout:
     """Cached layout of texts: the pieces between the joint, filled when the texts come a second time.
 

@@ -2,13 +2,13 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.faultable import FaultableResponse
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FaultSite:
     """Position of a fault; ``at``: offset in the body as sent."""
 

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic_core import from_json
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.faultable import Edit
 
 KeyPath = tuple[str | int, ...]
@@ -22,7 +23,7 @@ _UNIT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Member:
     """Member of an object: the offsets of its key, its value and its end."""
 
@@ -32,7 +33,7 @@ class Member:
     end: int
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Object:
     """Object with its offsets and its members in order."""
 
@@ -42,7 +43,7 @@ class Object:
     members: list[Member] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Text:
     """String value, and the offset in the JSON text where each of its characters ends.
 

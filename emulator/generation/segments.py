@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from emulator.core.dataclass import fast_dataclass
@@ -26,7 +26,7 @@ _GENERATOR = "emulator.generation.json_schema"  # some 50 ms
 _REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 160, "xhigh": 240, "max": 320}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class FixedReply:
     """Reply that a scenario fixes, or what it changes of a generated one.
 

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate, chain
 from itertools import count as count_from
@@ -12,6 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from emulator.core.cache import Cache
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import dump_string
 from emulator.core.rng import prepare_key
 from emulator.core.vendor import Tokenizer
@@ -19,7 +19,7 @@ from emulator.core.vendor import Tokenizer
 _UNSPACED = frozenset({"zh_CN", "ja_JP"})
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Prose:
     """Sentences of one language, with their separator."""
 
@@ -84,7 +84,7 @@ class Passages(Cache[int, Passage]):
         return passage
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class SentenceBank:
     """Sentences of one language, tokenized for one model family.
 

@@ -1,12 +1,14 @@
 """Parameters of the generated tokenizers, one profile for each model family; ``tokenizer.py`` applies them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from types import MappingProxyType
 
+from emulator.core.dataclass import fast_dataclass
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerProfile:
     """Parameters of the tokenizer of one model family.
 

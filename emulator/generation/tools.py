@@ -6,10 +6,10 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, parse_json
 from emulator.core.requests import ChatRequest, Tool
 from emulator.core.rng import derive_key, draw_integer
@@ -41,7 +41,7 @@ _MAX_MEMBERS = 250  # of an enumeration
 _MAX_NUMBERS = 500
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Kind:
     """Kind of parameter, recognised by a word of its name, with a function that finds its values in a prompt."""
 

@@ -8,7 +8,6 @@ import traceback
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from itertools import accumulate, pairwise
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.extras import explain_missing
 from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.core.vendor import ChatTemplate, ChatTemplateError
@@ -55,7 +55,7 @@ _BEGINNINGS = ("<|begin_of_text|>", "<s>", "<bos>", "[CLS]")
 _ENDINGS = ("<|eot_id|>", "<|im_end|>", "</s>", "<eos>", "<end_of_turn>", "<|endoftext|>", "<EOT>", "[SEP]")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PackagedFile:
     """Vocabulary that a package contains.
 

@@ -6,10 +6,10 @@ The budget counts output tokens, cost and attempts of one request, in the store 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 
 from emulator.core.calls import InferenceCall
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.quota import Charge, Quota
@@ -30,7 +30,7 @@ _OPEN_ATTEMPT = 10_000  # parts that an open attempt reserves: of a bucket they 
 _NUMBERS = count()  # of all tickets of this process
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Bound:
     """One bound of a budget.
 
@@ -48,7 +48,7 @@ class _Bound:
     reserved: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class BudgetReservation:
     """Right of an admitted call to add to the budget; ``ticket`` identifies it in the store."""
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from multidict import CIMultiDict
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import NOTHING, Request
 from emulator.core.quota import Left
 from emulator.core.redaction.bodies import redact_body, redact_events
@@ -80,7 +81,7 @@ _MAX_TRACEPARENT = 64  # characters; a value of version 00 has 55
 _DROPPED_MATCH = Match()  # in place of a match dropped with the payload
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class RefusedCall:
     """Why a request was refused; the fields of :class:`JournalEntry`, and the vendor's ``reason``, for its metrics."""
 
@@ -93,7 +94,7 @@ class RefusedCall:
 NOT_REFUSED = RefusedCall()
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class CallRecord:
     """Record of one call; :class:`JournalEntry` documents the figures.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator.core.calls import InferenceCall, Parsed
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import CloseMode, FaultableResponse
 from emulator.core.http import DROPPED, Headers, Request, Response, StreamingResponse
@@ -29,7 +30,7 @@ _MIN_REPEATS = 2  # equal requests before one that is cached
 _MAX_NAME = 256  # characters kept of an unknown deployment's name, which stays in the record without a payload
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class RequestTarget:
     """Where a request goes, which depends on its head and the active scenario alone.
 
@@ -85,7 +86,7 @@ def build_exact_key(place: Hashable, body: bytes, principal: str) -> Hashable:
     return place, body, principal
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class RequestContext:
     """Context of one request: the request, its response, and the results of the stages in between.
 

@@ -4,12 +4,12 @@
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 
 from emulator.core.cache import create_stats, lru
 from emulator.core.calls import InferenceCall, Parsed
 from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
 from emulator.core.http import NO_KEY, NOTHING, Request, size_of
@@ -27,7 +27,7 @@ _MAX_CACHED_BODY = 8192  # bytes
 _TALLY = create_stats("calls")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class ParsedCall:
     """Cached parse result of a request."""
 

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Request
@@ -115,7 +116,7 @@ def _refuses_credential(recorded: RecordedExchange) -> bool:
     return recorded.exchange.status in (401, 403)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ReplayedAnswer:
     """Recorded answer to a request."""
 

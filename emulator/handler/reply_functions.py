@@ -6,11 +6,12 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import ValidationError
 
 from emulator.core.conversation import find_prompt, list_messages
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.reply_call import ReplyCall, ReplyFunction
@@ -27,7 +28,7 @@ class NoReplyError(ValueError):
     """Error for a value of a function that is no reply."""
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class ReplyFunctions:
     """Functions by session and rule; the rule's own reply is a placeholder.
 

@@ -16,7 +16,6 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -27,6 +26,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.http.certificate_names import find_own_names
 from emulator.settings import SettingsError
 
@@ -147,7 +147,7 @@ T = TypeVar("T")
 log = logging.getLogger("emulator")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Authority:
     """Local certificate authority; ``path``: of its certificate, which clients trust."""
 

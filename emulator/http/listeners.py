@@ -9,10 +9,10 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from emulator.control.plane import ControlPlane
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import ProblemError
 from emulator.core.http import Response
 from emulator.core.os_errors import explain_address
@@ -155,7 +155,7 @@ Listener = asyncio.Server | Acceptor | AcceptLoop
 """What accepts the connections of a listening socket until it is closed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Socket:
     """Listening socket and its connections."""
 
@@ -374,7 +374,7 @@ class Listeners:
         self._sockets.clear()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Destination:
     """Target of the requests with one head, as long as neither the server's nor the session's scenario changes."""
 

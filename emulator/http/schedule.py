@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
 from typing import TYPE_CHECKING
 
 from emulator.core.clock import Clock
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, Event, Mark
 from emulator.http.response_head import chunk
 
@@ -28,7 +28,7 @@ _NUMBER = 8  # bytes of a time
 _MIN_PACKED = 8  # times; shorter lists take no more memory than packed arrays
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class SendProgress:
     """Progress of a response: what was sent to the client, and when.
 

@@ -7,10 +7,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from typing import Protocol
+
+from emulator.core.dataclass import fast_dataclass
 
 log = logging.getLogger("emulator")
 _MAX_INTERVAL = 5.0  # seconds between two checks
@@ -27,7 +28,7 @@ class ConnectionPhase(Enum):
     ANSWER = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Timeouts:
     """Client timeouts in seconds; ``inf``: none.
 

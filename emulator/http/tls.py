@@ -9,10 +9,10 @@ import os
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.extras import explain_missing
 from emulator.core.os_errors import explain_certificate, explain_file
 from emulator.http.certificate_names import can_be_named, find_own_names
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ALWAYS = ("localhost", "*.localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Tls:
     """TLS configuration of the listening sockets.
 

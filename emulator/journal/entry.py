@@ -7,11 +7,12 @@ by the control API, a verdict or a test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 from weakref import ref
 
 from emulator.core.conversation import find_prompt_line
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import MAX_PATH, Headers, Request
 from emulator.core.plan import Choice
 from emulator.core.quota import Left
@@ -79,7 +80,7 @@ class JournalItem(Protocol):
         """Do :meth:`drop_payload` when the journal no longer refers to the item; headers and match may remain."""
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class RecordedResponse:
     """Response of a recorded call.
 
@@ -121,7 +122,7 @@ class EntryExplainer(Protocol):
         """Return the response that a request has had, which depends on nothing but the arguments."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class MatchEvidence:
     """Input of an explanation, which is built on demand.
 
@@ -151,7 +152,7 @@ def thin_out(dues: Sequence[float], lateness: Sequence[float]) -> Sequence[tuple
     return [(round(dues[at], 6), round(dues[at] + lateness[at], 6)) for at in chosen]
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Attempts:
     """Counter of equal requests of a session; ``latest`` is the id of the last one."""
 
@@ -163,7 +164,7 @@ NO_ATTEMPTS = Attempts(1)
 """Counter of a record that has not entered the journal."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LimitCheck:
     """Check of a limit that refused a call; ``wait`` in seconds, ``None``: unknown or never."""
 
@@ -174,7 +175,7 @@ class LimitCheck:
     wait: float | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@fast_dataclass(slots=True, kw_only=True, eq=False)
 class JournalEntry:
     """Journal entry of one request; times in Unix seconds, durations in seconds.
 

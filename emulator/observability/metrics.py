@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from emulator import __version__
 from emulator.core.cache import read_stats
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.quota import Level
 from emulator.core.storage import StoreHealth
 from emulator.core.vendor import Metrics
@@ -26,7 +27,7 @@ Key = tuple[str, ...]
 Rows = Sequence[tuple[Key, float]]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Family:
     """Metric family; ``of_session``: also given for one session."""
 
@@ -85,7 +86,7 @@ class MetricsSource(Metrics, Protocol):
         """Return the totals of finished requests: all since the process started, or those of a session."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Page:
     """Snapshot of all metrics: of the whole server, or of one session."""
 
@@ -203,7 +204,7 @@ _SAMPLE = re.compile(r"([^{\s]+)(?:\{(.*)\})? (\S+)")
 _INFO = "_info"  # suffix of gauges that are equal in every replica
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Family:
     """Parsed family: its ``# HELP`` and ``# TYPE`` lines, and values by name and labels."""
 

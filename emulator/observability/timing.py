@@ -9,11 +9,13 @@ import logging
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from math import ceil, log
 from operator import sub
 from typing import Protocol
+
+from emulator.core.dataclass import fast_dataclass
 
 logger = logging.getLogger("emulator")
 _FINEST = 1e-6  # seconds; the upper bound of the first bucket
@@ -21,7 +23,7 @@ _STEP = 1.02  # ratio of the bounds of adjacent buckets: quantiles are right wit
 _MAX_PENDING = 250  # values counted in one pass: more would delay responses
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Quantiles:
     """Histogram of lateness in seconds, with exponential buckets."""
 
@@ -68,7 +70,7 @@ class Quantiles:
         return 0.0
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Errors:
     """Lateness of first tokens, of gaps between tokens and of the ends of responses."""
 

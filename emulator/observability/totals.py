@@ -9,8 +9,9 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from emulator.core.dataclass import fast_dataclass
 
 OTHER = "_OTHER"
 OPERATIONS = {"completions": "text_completion"}  # GenAI names that differ from ours
@@ -69,7 +70,7 @@ class CountedCall(Protocol):
     def stream(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BucketCounts:
     """Counts of values up to each bound and above the last one, and their sum."""
 
@@ -90,7 +91,7 @@ _PER_TOKEN_AT = _FIRST_TOKEN_AT + len(FIRST_TOKENS) + 2
 _EMPTY_ROW = array("d", bytes(array("d").itemsize * (_PER_TOKEN_AT + len(PER_TOKEN) + 2)))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Series:
     """Totals of the requests of equal labels: a row of the array."""
 

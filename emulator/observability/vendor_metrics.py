@@ -6,12 +6,12 @@
 from array import array
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, repeat
 from math import nan
 from typing import Protocol
 
 from emulator.core.calls import InferenceCall
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.requests import ChatRequest, EmbeddingRequest
 from emulator.core.vendor import RequestOutcome
 from emulator.observability.totals import OTHER, CountedCall, MetricTotals
@@ -130,7 +130,7 @@ class AnsweredCall(FinishedCall, Protocol):
     def events(self) -> int: ...
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Load:
     """Responses of one deployment that have begun and not ended, and their choices."""
 

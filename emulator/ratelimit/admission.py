@@ -8,12 +8,12 @@ and a call may queue for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count
 from typing import get_args
 
 from emulator.core.calls import InferenceCall
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request
 from emulator.core.quota import Charge, Left, Quota, Shares, Unit
 from emulator.core.requests import CompletionRequest, EmbeddingRequest
@@ -32,7 +32,7 @@ Select = Callable[[str, str, str], Sequence[Quota]]
 """Function of vendor, deployment and principal that returns the quotas that apply."""
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Ticket:
     """Charges and slot that a call holds while it runs.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from emulator.core.dataclass import fast_dataclass
@@ -42,7 +42,7 @@ class Slot:
     running: int
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Waiter:
     """Queued call with the future slot that ends its wait."""
 
@@ -51,7 +51,7 @@ class _Waiter:
     turn: asyncio.Future[Slot]
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Server:
     running: int = 0
     queue: deque[_Waiter] = field(default_factory=deque)

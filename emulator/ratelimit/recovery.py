@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Balance, Charge
 from emulator.core.rng import derive_key, draw_uniform
@@ -16,7 +17,7 @@ from emulator.core.rng import derive_key, draw_uniform
 _TOLERANCE = 1e-9  # units; shares are inexact
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Recovery:
     """State of a call's quotas during the recovery from an outage.
 

@@ -4,15 +4,15 @@ Each strategy in ``strategies.py`` computes its own wait; the longest counts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class LimitError(EmulatedError):
     """Refusal by quotas; ``refusing``: the charge and balance of each insufficient quota."""
 

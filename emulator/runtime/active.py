@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from emulator.core.clock import Clock
+from emulator.core.dataclass import fast_dataclass
 from emulator.handler.diagnostics import Suggestions
 from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
@@ -49,7 +49,7 @@ class Apps(Mapping[str, VendorApp]):
         return len(self._names)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class ActiveScenario:
     """Immutable active scenario; a change replaces it, so a request ends under the scenario it began with.
 
@@ -68,7 +68,7 @@ class ActiveScenario:
     epoch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Activation:
     """Options of an activation that replicas share; absent: it starts now, with the clock of the scenario."""
 

@@ -5,9 +5,10 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from emulator.core.clock import EPOCH, Clock, FrozenClock, InstantClock, RealClock
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.storage import State, Store
 from emulator.core.vendor import AnyPlane, AnyVendor, Vendors
@@ -45,7 +46,7 @@ def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:
     return InstantClock(begin, spares_backoff=spares_backoff) if kind == "instant" else FrozenClock(begin)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
     """Command-line overrides of the scenario; ``None``: the scenario's value.
 
@@ -74,7 +75,7 @@ class Overrides:
         return scenario.model_copy(update=changes) if changes else scenario
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class ScenarioBuilder:
     """Factory of active scenarios; holds what all scenarios of a process share.
 

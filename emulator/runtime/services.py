@@ -5,13 +5,14 @@ The vendor's parsers and renderers take it as their argument.
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from pydantic import ValidationError
 
 from emulator.core.cache import Cache
 from emulator.core.clock import Clock
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import dump_text
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.requests import Deployment, InferenceRequest, Message, Task, Tool
@@ -233,7 +234,7 @@ class DeploymentTable(Mapping[str, Deployment]):
         return len(self._first)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Snapshot:
     """Immutable deployments of a vendor, with the profile of each."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import ProblemError
 from emulator.core.json import JSON
 from emulator.scenario.parsed import ParsedScenario
@@ -23,7 +24,7 @@ log = logging.getLogger("emulator")
 W = TypeVar("W")
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Session(Generic[W]):
     """Session: isolated state by name.
 

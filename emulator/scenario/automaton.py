@@ -5,8 +5,8 @@ RE2's, except scripts such as ``\p{Greek}`` and ``\C``, which are refused.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.scenario.regex_syntax import CharSet, ExpressionNode, error, parse
 
 __all__ = ["Options", "compile", "error"]
@@ -28,7 +28,7 @@ class Options:
     case_sensitive = True
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Instruction:
     """Instruction: ``chars`` consumes a character; ``kind`` asserts; ``save`` notes a position; else it continues."""
 

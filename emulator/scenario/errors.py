@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from difflib import get_close_matches
 from typing import Self
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
 from emulator.core.redaction.names import is_secret_name
 from emulator.core.text import escape
@@ -82,7 +83,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Diagnostic:
     """Error or warning at a position. ``line`` and ``column`` count from 1; 0 without a source text."""
 
@@ -122,7 +123,7 @@ def locate_diagnostic(row: Diagnostic, files: Sequence[str]) -> tuple[int, int, 
     return files.index(row.file) if row.file in files else -1, row.line, row.column
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Mistake:
     """Validation error in terms of the scenario language.
 

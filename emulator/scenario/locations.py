@@ -1,7 +1,8 @@
 """Source positions (file, line, column) of the values and keys of a scenario, for diagnostics."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 
 KeyPath = tuple[str | int, ...]
@@ -29,7 +30,7 @@ def look_up(data: JSON, path: KeyPath) -> JSON:
     return data
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Location:
     """Position of a value or key in a file, from line and column 1, and its path in that file."""
 
@@ -42,7 +43,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Locations:
     """Positions of a whole document.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
@@ -224,7 +223,7 @@ ABSENT: Final = Absent.ABSENT
 Extract = Callable[[RequestAttributes], JSON | Absent]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Matcher:
     """Compiled match field of a rule.
 

@@ -6,7 +6,7 @@ The handler matches requests so; the journal and ``emulator explain`` show the e
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from itertools import chain
 
@@ -107,7 +107,7 @@ class Match:
 UNMATCHED = Match()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RuleResult:
     """Result of one rule for one request.
 
@@ -129,7 +129,7 @@ class RuleResult:
     draw: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Compiled:
     """Compiled rule.
 

@@ -5,10 +5,10 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from email.utils import formatdate
 from urllib.parse import quote
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers
 from emulator.scenario.matchers import Test, compile_names
 from emulator.scenario.outages import Outage
@@ -47,7 +47,7 @@ class SlowRecoveries:
         return max(found, key=lambda row: row[1], default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Retirement:
     """Retirement of deployments; times in seconds since the start."""
 

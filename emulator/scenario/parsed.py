@@ -4,12 +4,13 @@
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import blake2b
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, canonical_json
 from emulator.scenario.codes import WRONG_VALUE, Ignored
 from emulator.scenario.errors import Diagnostic, Mistake, explain_errors, sort_diagnostics
@@ -18,7 +19,7 @@ from emulator.scenario.models import Scenario
 from emulator.scenario.reply_files import ReplyFiles
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class ParsedScenario:
     """Scenario with its source.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from math import inf
 from threading import Lock
@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     import re2
@@ -73,7 +74,7 @@ def find_max_quick(steps: int) -> float:
     return 50 * _LONG // steps if steps else inf
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Regex:
     """Compiled expression; a call returns whether it matches anywhere in a text.
 

@@ -7,10 +7,12 @@ Source: google/re2, doc/syntax.txt.
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import chain, groupby
 from typing import Literal
+
+from emulator.core.dataclass import fast_dataclass
 
 _LAST = 0x10FFFF
 _MAX_OPTIONS = 8  # texts that are looked for one by one
@@ -51,7 +53,7 @@ class error(Exception):  # as google-re2 names it
     """The expression cannot be searched; the message is RE2's."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class CharSet:
     """Set of characters: ranges, and general categories that are in it or out of it."""
 
@@ -100,7 +102,7 @@ def _find_orbit(char: str) -> Sequence[str]:
 Kind = Literal["set", "sequence", "choice", "repeat", "group", "assert"]
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class ExpressionNode:
     """Part of an expression; ``times``: nested repeats multiplied; ``size``: its instructions in RE2."""
 
@@ -115,7 +117,7 @@ class ExpressionNode:
     size: int = 1
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Level:
     """Open group: its finished options, the current one, and the flags outside of it."""
 

@@ -4,9 +4,10 @@ Both the server's loader and the client, which sends a scenario, read them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.core.text import escape
 from emulator.scenario.errors import Mistake
@@ -21,7 +22,7 @@ _SUFFIX = "*.exchange"
 _MAX_TEXT = 256 * 1024**2  # characters of all exchanges of a scenario
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class ReplayFiles:
     """Exchanges of a scenario.
 

@@ -5,11 +5,12 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.scenario import codes
 from emulator.scenario.captures import list_groups
@@ -32,7 +33,7 @@ class _NoAnswerError(Exception):
         self.code = code
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class ReplyFiles:
     """Reply files of a scenario.
 

@@ -5,9 +5,9 @@ An earlier rule takes all calls of such a rule, or its ``when`` contradicts itse
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TypeVar, get_args
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.requests import Task
 from emulator.scenario.conditions import Bounds, Comparison, Condition, When
@@ -22,7 +22,7 @@ _OF_CHATS = ("system", "tools", "tool_called", "tool_result", "messages", "messa
 C = TypeVar("C")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FoldedWhen:
     """A ``when`` with its conditions by name, header names in lower case; built once for many comparisons."""
 

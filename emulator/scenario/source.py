@@ -5,16 +5,17 @@
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, canonical_json
 from emulator.scenario.codes import TAKEN, Ignored
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location, Locations
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Document:
     """Parsed file: its value, source positions and diagnostics; ``text``: the source; ``ignored``: codes to hide."""
 

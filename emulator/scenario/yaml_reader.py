@@ -6,12 +6,13 @@
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 import yaml
 from yaml import MappingNode, MarkedYAMLError, Node, SafeLoader, ScalarNode
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.scenario.codes import UNREADABLE
 from emulator.scenario.errors import Diagnostic
@@ -33,7 +34,7 @@ class LoneSurrogateError(ValueError):
         self.column = found.start() - found.string.rfind("\n", 0, found.start())
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Source:
     """Source text with JSON escapes rewritten for YAML, and the shifts of its columns.
 

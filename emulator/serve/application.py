@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from emulator.control.plane import ControlPlane
 from emulator.core.clock import Clock
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.vendor import Vendors
 from emulator.handler.forward import Forwarding
 from emulator.handler.handler import VendorApp
@@ -25,7 +25,7 @@ from emulator.storage.resilient import Loss
 from emulator.vendors import VENDORS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Application:
     """Emulator application without listeners; everything that changes with the scenario is in the runtime."""
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 
@@ -16,6 +16,7 @@ from emulator.client import EmulatorClient
 from emulator.client.scenario import Source
 from emulator.control.models import ScenarioState
 from emulator.core.clock import Clock
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.reply_call import ReplyFunction
 from emulator.generation.vocabulary_files import take_sent_paths
 from emulator.handler.forward import Forwarding
@@ -33,7 +34,7 @@ _THREAD_TIMEOUT = 30.0  # wall-clock seconds for the thread to begin or to end
 _DRAIN = 0.2  # seconds that open responses get at shutdown: their clients are in this process and have gone on
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Targets:
     """Services that unmatched calls are forwarded to: base URL by vendor, and the folder to record them in."""
 

@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 
 from emulator.cluster.replica import await_store, end_tasks, join_cluster
 from emulator.control.auth import ControlAuth
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.os_errors import explain_file
 from emulator.core.storage import StoreLostError
 from emulator.core.units import parse_duration
@@ -68,7 +68,7 @@ Announce = Callable[[Mapping[str, str]], None]
 """Callback with the base URLs once all ports are open; may raise SettingsError."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class PreparedServer:
     """Validated settings and the application, before any port is open."""
 

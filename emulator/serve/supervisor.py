@@ -11,8 +11,9 @@ import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.os_errors import explain_address
 from emulator.core.processes import name_command
 from emulator.http.listeners import PortInUse
@@ -29,7 +30,7 @@ _WORKER = "emulator.serve.worker"
 _MARGIN = 5.0  # wall-clock seconds a worker gets to end in addition to the drain
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class WorkerOrders:
     """Orders for one worker; ``number``: from 0, and worker 0 writes the report."""
 

@@ -6,13 +6,13 @@
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.executor import run_in_thread
 from emulator.core.json import JSON
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class StorageLimits:
     """Storage limits of one namespace.
 

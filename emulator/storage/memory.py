@@ -5,10 +5,11 @@ A server without ``--state-url`` uses it.
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from urllib.parse import SplitResult
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota, Shares
 from emulator.core.storage import Account, ChargedAccount, DocumentsError
@@ -47,7 +48,7 @@ class MemoryStore:
     async def close(self) -> None: ...
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Quotas:
     """Quota accounts of one session.
 

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 
 UNLIMITED = 10**9  # equal calls at once, where their number is not judged
@@ -41,7 +42,7 @@ def has_failed(status: int, faults: Sequence[str], *, whole: bool, error: str | 
     return error is not None or not 200 <= status < 400 or not whole or not _BREAKING.isdisjoint(faults)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class CallContent:
     """Parts of a call that are read on demand.
 
@@ -160,7 +161,7 @@ class Call:
         return self.stream and self.has_ended and is_short and self.status == 200 and not self.client_left
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Retry:
     """A call that repeats a failed one; ``waited``: real seconds between them."""
 
@@ -172,7 +173,7 @@ class Retry:
         return max(0.0, self.call.start - self.before.end)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class CallHistory:
     """Calls of a session in the order of their requests, with the attempts among them.
 

@@ -1,8 +1,8 @@
 """Judge the calls of a session by all rules about sound clients, for ``GET /_emulator/verdict``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.verdicts.budgets import STOPS_AT_BUDGET
 from emulator.verdicts.calls import CallHistory
 from emulator.verdicts.conversations import INCOMPLETE_STREAM_FAILED, NO_BAD_ARGUMENTS
@@ -31,7 +31,7 @@ RULES: tuple[VerdictRule, ...] = (
 RULE_NAMES = tuple([rule.name for rule in RULES])
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RuleOutcome:
     """Outcome of one rule; ``kept`` is ``None`` where it is not judged, and ``why`` then has the reason."""
 
@@ -40,7 +40,7 @@ class RuleOutcome:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Judgement:
     """Outcome of all rules in their order, and each breach with its calls and figures."""
 

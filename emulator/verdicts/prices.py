@@ -4,11 +4,11 @@ Usage and budgets take the cost of calls from it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import Object, as_array, as_number, as_object, as_text, parse_json
 from emulator.core.requests import Deployment
 
@@ -16,7 +16,7 @@ _MILLION = 1_000_000
 _HOUR = 3600.0  # seconds
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Price:
     """USD for a million tokens, and for each hour in which a deployment is used."""
 

@@ -4,14 +4,15 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.verdicts.calls import Call, CallHistory
 
 LONG_WAIT = 60.0  # seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """What a session may spend; ``None``: without bound.
 
@@ -26,7 +27,7 @@ class Budget:
     attempts: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
     """Figures of the rules; durations in seconds.
 
@@ -59,7 +60,7 @@ class Expectations:
 ROBUST = Expectations()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Breach:
     """Breach of a rule by calls: a sentence, and the figures in it."""
 
@@ -69,7 +70,7 @@ class Breach:
     figures: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Unjudged:
     """Reason why a rule has nothing to judge."""
 
@@ -79,7 +80,7 @@ class Unjudged:
 Finding = list[Breach] | Unjudged
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class VerdictRule:
     """Rule about a client's calls; ``needs_clock``: it judges waits, so the scenario's time has to be the client's."""
 

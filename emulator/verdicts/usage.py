@@ -5,13 +5,13 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import inf
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.verdicts.calls import Call, CallHistory
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class WastedTokens:
     """Output tokens that nobody has a whole answer of.
 
@@ -32,7 +32,7 @@ class WastedTokens:
         return self.refused + self.cut + self.abandoned + self.superseded
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TokenAccount:
     """Tokens and cost of a session; ``sent`` is ``delivered`` and ``waste`` together.
 

@@ -6,9 +6,10 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.redaction.names import MAX_CACHED, Place, is_secret_name, list_words, split_name
 
 Secret = Callable[[str, str], str]
@@ -55,7 +56,7 @@ _TEXT_TOKEN = list_words("logprob bytes top_logprobs special text score")
 _THOUGHTS = list_words("thinking signature_delta summary_text")
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Node:
     """JSON value at a position of the text.
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import TYPE_CHECKING
 
 from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.geometry import Geometry, Ranking
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class ConflictError(Exception):
         self.relations = tuple(relations)
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Order:
     """Row of a query: its ranks, nearest first, and the other texts."""
 
@@ -60,7 +61,7 @@ class _Order:
         return min(_MARGIN, 0.5 / len(self.ranks))
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Relation:
     """Declared relation: exact cosines, bounds of cosines, or the order of a row; ``aims``: preferred cosines."""
 
@@ -71,7 +72,7 @@ class _Relation:
     order: _Order | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Arrangement:
     """Declared texts by their place, and the matrix of their cosines."""
 
@@ -195,7 +196,7 @@ def _factor(cosines: Matrix, rank: int) -> Matrix:
     return rows
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Misses:
     """What vectors miss of the relations: their cosines ``found``, and by pair of texts the amount that is missing."""
 
@@ -228,7 +229,7 @@ class _Misses:
         return change
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Search:
     """Search for vectors that satisfy relations."""
 
@@ -249,7 +250,7 @@ class _Search:
         return _Misses(found, pairs[:, 0], pairs[:, 1], (wanted - found)[pairs[:, 0], pairs[:, 1]])
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Approach:
     """Vectors that approach the relations round by round.
 

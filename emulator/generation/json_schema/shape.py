@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from math import ceil, floor
 from typing import Literal, NamedTuple, Protocol
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.core.rng import derive_key
 from emulator.generation.json_schema.resolve import Node
@@ -87,7 +88,7 @@ ANY_NUMBER = Interval()
 ANY_COUNT = Count()
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Shape:
     """All constraints on one value.
 
@@ -192,7 +193,7 @@ _PLAIN_TYPES: Mapping[type, str] = {
 Mode = Literal["typical", "minimal", "boundary", "adversarial", "invalid"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Style:
     """Preferences of one mode among the values that a schema allows.
 

@@ -5,9 +5,9 @@ Validation of a string against ``pattern`` and ``patternProperties`` of a JSON S
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from emulator.core.cache import SizedCache
+from emulator.core.dataclass import fast_dataclass
 from emulator.generation.regex import charset
 from emulator.generation.regex.parse import (
     Alternation,
@@ -32,28 +32,28 @@ _STEP_SIZE = 5  # size of a cached step without its state, in instructions
 _END = -1  # in place of the next character
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Read:
     """Instruction: consume one character of the set."""
 
     ranges: charset.Ranges
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Fork:
     """Instruction: continue at every one of these positions."""
 
     targets: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Assert:
     """Instruction: continue if the anchor holds here."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Ahead:
     """Instruction: continue if another automaton, started here, accepts (or, negated, does not)."""
 

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from emulator.core.cache import SizedCache
+from emulator.core.dataclass import fast_dataclass
 from emulator.generation.regex import charset
 from emulator.generation.regex.charset import Ranges
 
@@ -16,31 +15,31 @@ class BadPattern(ValueError):
     """The pattern is not a regular expression, or has unsupported parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Chars:
     """One character of a set."""
 
     ranges: Ranges
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Sequence:
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Alternation:
     options: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Repeat:
     part: Part
     low: int
     high: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Group:
     """Group with its number, from 1."""
 
@@ -48,19 +47,19 @@ class Group:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Backreference:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Anchor:
     """Anchor ``^``, ``$``, ``b`` (word boundary) or ``B`` (no word boundary)."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Look:
     """Look-ahead or look-behind, perhaps negative."""
 

@@ -1,9 +1,9 @@
 """Search for a text that matches several patterns, avoids others, and has a bounded length, for JSON Schema strings."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.generation.regex import charset
 from emulator.generation.regex.match import Ahead, Machine, Read, State, machine_of
 from emulator.generation.step_budget import StepBudget
@@ -32,7 +32,7 @@ def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: in
     return text
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Search:
     """Search over automata in parallel; exactly the first ``wanted`` of them must accept."""
 

@@ -7,13 +7,13 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from math import inf
 from typing import Literal, TypedDict, TypeVar
 from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.extras import explain_missing
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
@@ -41,7 +41,7 @@ class _Share(TypedDict):
     per: Per | None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EncodedShare:
     """Quota share encoded as JSON.
 

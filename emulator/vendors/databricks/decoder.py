@@ -7,8 +7,9 @@ leaves the field unset.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 
@@ -27,7 +28,7 @@ _EXACT: dict[str, PythonTypes] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Scalar:
     """Value of one JSON type; ``any`` accepts all.
 
@@ -42,7 +43,7 @@ def _scalar(kind: str) -> Scalar:
     return Scalar(kind, _EXACT.get(kind, _NULL))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Many:
     """Array with items of one shape."""
 
@@ -50,7 +51,7 @@ class Many:
     exact: PythonTypes = _NULL
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Either:
     """One of several shapes; an error names the first."""
 
@@ -62,7 +63,7 @@ def either(*shapes: Shape) -> Either:
     return Either(shapes, _NULL.union(*(shape.exact for shape in shapes)))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Struct:
     """Object with known fields.
 

@@ -4,8 +4,10 @@ Source: openvinotoolkit/model_server, the tagged source trees ``v2024.2`` to ``v
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from emulator.core.dataclass import fast_dataclass
 
 Speculative = Literal["none", "strict", "lenient"]
 MessageRule = Literal["strings", "parts", "both", "role"]
@@ -15,7 +17,7 @@ ChunkSplit = Literal["blank", "delay"]
 Tokenize = Literal["none", "embeddings", "all"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """Switches of one release, by default 2025.0; :class:`OpenVinoSettings` describes each.
 

@@ -8,8 +8,9 @@ Source: model_server, src/http_rest_api_handler.cpp, processV3.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import Object, as_text
@@ -31,7 +32,7 @@ _MEDIA_SINCE: Mapping[str, tuple[int, int]] = {"image": (2025, 2), "stt": (2025,
 _CALCULATORS = {"embeddings": "embeddings", "rerank": "rerank"}
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class ParsedRequest:
     """Generative request with its graph; a multipart ``form`` has no JSON members."""
 
@@ -51,7 +52,7 @@ class ParsedRequest:
         return "Stream" if self.stream else "Unary"
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Fields:
     """Fields of a request to a text graph that have been validated so far.
 

@@ -10,10 +10,11 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, parse_json
@@ -50,7 +51,7 @@ _PARAMETER = rf"""; *{_TOKEN}+=(?:{_TOKEN}*|"[^"\x00-\x1f\x7f]*")"""
 _MEDIA = re.compile(rf"application/((?!\+){_TOKEN}+)(?:{_PARAMETER})*(?:; *)?", re.IGNORECASE)
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Mismatch(Exception):
     """Value that does not fit its type.
 
@@ -75,7 +76,7 @@ class Mismatch(Exception):
     within: Path = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Field:
     """One field of a struct.
 

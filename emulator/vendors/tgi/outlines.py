@@ -6,8 +6,9 @@ Source: outlines-core at ba10c619, the commit that router 3.3.7 pins (``router/C
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.vendors.tgi.rust_text import format_debug, format_json
 
@@ -28,7 +29,7 @@ class Endless(Exception):
     """Schema that contains itself; outlines-core follows it until its stack overflows."""
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Compiler:
     """Compiler of the parts of one schema.
 

@@ -5,12 +5,14 @@ parseTools (v2025.0 to v2026.3), src/llm/servable.cpp, prepareInputs, and src/ll
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Literal
 
+from emulator.core.dataclass import fast_dataclass
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
     """Checks of one release.
 

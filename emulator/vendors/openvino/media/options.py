@@ -5,8 +5,9 @@ Source: model_server, src/image_gen/imagegenutils.cpp.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.core.text import parse_integer
 from emulator.encoding.multipart import NUMBER, Form
@@ -20,7 +21,7 @@ _MAX_SIDE = 2**63 - 1
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Options:
     """Options of OpenVINO GenAI, by its names."""
 

@@ -3,8 +3,9 @@
 Source: model_server, src/llm/apis/openai_responses.cpp.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.core.requests import Message, ToolCall
 from emulator.vendors.openvino.chat.checks import find_checks
@@ -36,7 +37,7 @@ def parse_input(fields: Fields) -> tuple[Message, ...]:
     return tuple(turns.messages)
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Turns:
     """Messages parsed so far.
 

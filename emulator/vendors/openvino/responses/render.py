@@ -4,7 +4,7 @@ Source: model_server, src/llm/apis/openai_responses.cpp, serializeStreamingChunk
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
@@ -60,7 +60,7 @@ class ResponsesCodec:
         return plan if choices == plan.choices else replace(plan, choices=choices)
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Stream:
     """Stream of one response: events are numbered from 1, output items from 0.
 
