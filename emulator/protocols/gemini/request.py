@@ -461,6 +461,5 @@ def parse_effort(config: Mapping[str, JSON]) -> str | None:
 
 
 def includes_thoughts(config: Mapping[str, JSON]) -> bool:
-    """Return whether the answer includes thoughts."""
     thinking = config.get("thinkingConfig")
     return isinstance(thinking, dict) and thinking.get("includeThoughts") is True

@@ -393,7 +393,6 @@ def _stream_search(writer: _EventEncoder, number: int, search: Object, due: floa
 
 
 def _stream_item(writer: _EventEncoder, item: Item) -> Iterator[Event]:
-    """Yield the events of one output item."""
     plan, options, choice, number = writer.plan, writer.options, writer.choice, item.number
     start, end = _find_times(choice, item)
     announced = build_item(plan, options, item, status="in_progress")

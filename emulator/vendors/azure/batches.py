@@ -276,7 +276,6 @@ def _finish(
 
 
 def _build_result(line: Object, status: int, body: bytes, request: Request, number: int) -> Object:
-    """Return a line of the results."""
     try:
         parsed = parse_json(body.decode())
     except ValueError:

@@ -82,7 +82,6 @@ def parse_edit(request: Request, service: AzureService) -> InferenceCall:
 
 
 def _read_images(form: Form, members: dict[str, JSON]) -> Sequence[tuple[int, int]]:
-    """Return the sizes of the images."""
     parts = [field for field in form.fields if field.name in ("image", "image[]") and field.filename is not None]
     if not parts and "image" in members:
         raise refusals.invalid_type("image", "", "one of an array of files or file")

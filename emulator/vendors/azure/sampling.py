@@ -52,7 +52,6 @@ def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
 
 
 def validate_penalties(wire: SamplingFields, profile: DeploymentProfile) -> None:
-    """Raise for penalties if the model has none."""
     if profile.supports("penalties"):
         return
     for name, value in (

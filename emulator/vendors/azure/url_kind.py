@@ -81,7 +81,6 @@ _ROOT = UrlKind()
 
 
 def classify_url(request: Request) -> UrlKind:
-    """Classify the URL of a request."""
     return _classify_path(request.path)
 
 

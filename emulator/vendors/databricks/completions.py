@@ -80,7 +80,6 @@ def parse_completions(request: Request, service: DatabricksService) -> Inference
 
 
 def parse_completion_request(parsed: ParsedRequest) -> InferenceCall:
-    """Validate and parse a completions request."""
     if parsed.deployment.task != "completions":
         # unverified
         raise error_parameter(f"Bad request: endpoint {parsed.deployment.name} does not support the completions task")

@@ -94,7 +94,6 @@ Allow = Callable[[str, str], bool]
 
 
 def type_of(value: JSON) -> str:
-    """Return the JSON type of a value."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, str):

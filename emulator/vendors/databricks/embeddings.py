@@ -33,7 +33,6 @@ def parse_embeddings(request: Request, service: DatabricksService) -> InferenceC
 
 
 def parse_embedding_request(parsed: ParsedRequest) -> InferenceCall:
-    """Validate and parse an embeddings request."""
     if parsed.deployment.task != "embeddings":
         # unverified
         raise error_parameter(f"Bad request: endpoint {parsed.deployment.name} does not support the embeddings task")

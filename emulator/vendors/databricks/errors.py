@@ -5,7 +5,6 @@ limits and regions", databricks-sdk error mapping. Texts without a source are ma
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -53,15 +52,13 @@ ERRORS: Mapping[ErrorKind, tuple[int, str | int, str]] = {
 }
 # Kinds of errors that the provider of an external model reports, which Databricks passes on: its type of error, and its
 # text. Source: public traces; often the whole is text in Databricks' own error.
-_PROVIDER_ERRORS: Mapping[ErrorKind, tuple[str, str]] = MappingProxyType(
-    {
-        ErrorKind.RATE_LIMITED: ("rate_limit_error", "Rate limit reached for requests"),
-        ErrorKind.OVERLOADED: ("server_error", "The server is currently overloaded with other requests."),
-        ErrorKind.TIMEOUT: ("server_error", "Request timed out."),
-        ErrorKind.INTERNAL: ("server_error", "The server had an error while processing your request."),
-        ErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "This model's maximum context length is exceeded."),
-    }
-)
+_PROVIDER_ERRORS: Mapping[ErrorKind, tuple[str, str]] = {
+    ErrorKind.RATE_LIMITED: ("rate_limit_error", "Rate limit reached for requests"),
+    ErrorKind.OVERLOADED: ("server_error", "The server is currently overloaded with other requests."),
+    ErrorKind.TIMEOUT: ("server_error", "Request timed out."),
+    ErrorKind.INTERNAL: ("server_error", "The server had an error while processing your request."),
+    ErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "This model's maximum context length is exceeded."),
+}
 _RETRIED = {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY}
 
 
@@ -251,7 +248,6 @@ def _format_missing(request: Request, name: str) -> tuple[str | int, str]:
 
 
 def _is_management(request: Request) -> bool:
-    """Return whether a request is for the management API."""
     return request.path.startswith("/api/2.0/serving-endpoints")
 
 

@@ -1,7 +1,6 @@
 """Find the model family of an endpoint (Claude, GPT, Gemini, open, …), and with it the endpoint's default traits."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 from emulator.core.json import JSON
@@ -17,8 +16,7 @@ _NAMES: tuple[tuple[str, Family], ...] = (
     ("codex", "gpt"),
 )
 # Traits of a family's models; an endpoint's own traits win.
-_TRAITS: Mapping[Family, Mapping[str, JSON]] = MappingProxyType(
-    {
+_TRAITS: Mapping[Family, Mapping[str, JSON]] = {
         "open": {"usage_style": "every"},
         "gpt-oss": {"usage_style": "every", "reasoning": "always", "content_style": "list", "content_parts": True},
         "claude": {"usage_style": "claude", "reasoning": "on-request", "vision": True, "content_parts": True},
@@ -27,8 +25,7 @@ _TRAITS: Mapping[Family, Mapping[str, JSON]] = MappingProxyType(
             "responses_api": True,
         },
         "gemini": {"usage_style": "every", "reasoning": "hidden", "vision": True, "content_parts": True},
-    }
-)  # fmt: skip
+    }  # fmt: skip
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "gpt-35")  # OpenAI models without reasoning
 
 

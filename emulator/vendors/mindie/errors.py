@@ -7,7 +7,6 @@ have use its envelope under the common status; their wording is unverified.
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import DROPPED, Request, Response
@@ -18,55 +17,49 @@ from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordina
 from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.settings import MindieSettings
 
-CLASSES: Mapping[int, str] = MappingProxyType(
-    {
-        400: "Bad Request",
-        404: "NotFoundError",
-        422: "Input Validation Error",
-        424: "Generation Error",
-        500: "Incomplete Generation",
-        503: "Service Unavailable",
-    }
-)
+CLASSES: Mapping[int, str] = {
+    400: "Bad Request",
+    404: "NotFoundError",
+    422: "Input Validation Error",
+    424: "Generation Error",
+    500: "Incomplete Generation",
+    503: "Service Unavailable",
+}
 
-BUSY = "Service is alive but busy"
-ERRORS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
-    {
-        ErrorKind.INVALID_REQUEST: (422, "Failed to parse context to json body"),
-        ErrorKind.INVALID_PARAMETER: (422, "Check tgi req parameter error"),
-        ErrorKind.UNAUTHENTICATED: (401, "Unauthorized"),
-        ErrorKind.FORBIDDEN: (403, "Forbidden"),
-        ErrorKind.NOT_FOUND: (404, "Model not found."),
-        ErrorKind.METHOD_NOT_ALLOWED: (404, ""),
-        ErrorKind.PAYLOAD_TOO_LARGE: (413, "Request body too large. Maximum allowed size is {limit}MB."),
-        ErrorKind.CONTEXT_LENGTH: (
-            424,
-            "Failed to enqueue inferRequest. This model's maximum input ids length cannot be greater than {most},"
-            "the input ids length is {count}",
-        ),
-        ErrorKind.CONTENT_FILTER: (424, "Failed to generate infer request"),
-        ErrorKind.RATE_LIMITED: (429, "Too many requests"),
-        ErrorKind.OVERLOADED: (DROPPED, BUSY),
-        ErrorKind.NOT_READY: (503, "The service has been stopped"),
-        ErrorKind.TIMEOUT: (500, "Engine callback timeout: server tokenTimeout"),
-        ErrorKind.INTERNAL: (500, "Server internal error"),
-    }
+TOO_LONG = (
+    "Failed to enqueue inferRequest. This model's maximum input ids length cannot be greater than {most},"
+    "the input ids length is {count}"
 )
+BUSY = "Service is alive but busy"
+ERRORS: Mapping[ErrorKind, tuple[int, str]] = {
+    ErrorKind.INVALID_REQUEST: (422, "Failed to parse context to json body"),
+    ErrorKind.INVALID_PARAMETER: (422, "Check tgi req parameter error"),
+    ErrorKind.UNAUTHENTICATED: (401, "Unauthorized"),
+    ErrorKind.FORBIDDEN: (403, "Forbidden"),
+    ErrorKind.NOT_FOUND: (404, "Model not found."),
+    ErrorKind.METHOD_NOT_ALLOWED: (404, ""),
+    ErrorKind.PAYLOAD_TOO_LARGE: (413, "Request body too large. Maximum allowed size is {limit}MB."),
+    ErrorKind.CONTEXT_LENGTH: (424, TOO_LONG),
+    ErrorKind.CONTENT_FILTER: (424, "Failed to generate infer request"),
+    ErrorKind.RATE_LIMITED: (429, "Too many requests"),
+    ErrorKind.OVERLOADED: (DROPPED, BUSY),
+    ErrorKind.NOT_READY: (503, "The service has been stopped"),
+    ErrorKind.TIMEOUT: (500, "Engine callback timeout: server tokenTimeout"),
+    ErrorKind.INTERNAL: (500, "Server internal error"),
+}
 
 # Errors of the Coordinator itself: plain text that ends in CRLF.
-COORDINATOR_ERRORS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
-    {
-        ErrorKind.INVALID_REQUEST: (400, "Request format is invalid"),
-        ErrorKind.RATE_LIMITED: (429, "Too many requests"),
-        ErrorKind.NOT_READY: (503, "MindIE-MS Coordinator is not ready"),
-        ErrorKind.TIMEOUT: (408, "Request inference timeout"),
-        ErrorKind.INTERNAL: (500, "Scheduler proc req failed"),
-    }
-)
+COORDINATOR_ERRORS: Mapping[ErrorKind, tuple[int, str]] = {
+    ErrorKind.INVALID_REQUEST: (400, "Request format is invalid"),
+    ErrorKind.RATE_LIMITED: (429, "Too many requests"),
+    ErrorKind.NOT_READY: (503, "MindIE-MS Coordinator is not ready"),
+    ErrorKind.TIMEOUT: (408, "Request inference timeout"),
+    ErrorKind.INTERNAL: (500, "Scheduler proc req failed"),
+}
 
 
 # Status of the Coordinator's probes, which have no body; a busy Coordinator is healthy.
-_HEALTH_STATUS: Mapping[ErrorKind, int] = MappingProxyType({ErrorKind.NOT_READY: 503, ErrorKind.OVERLOADED: 200})
+_HEALTH_STATUS: Mapping[ErrorKind, int] = {ErrorKind.NOT_READY: 503, ErrorKind.OVERLOADED: 200}
 HEALTH = ("/health", "/v2/health/live", "/v2/health/ready")
 _PROBE = re.compile(
     r"/health/timed.*|/v2/models/[^/]+/(ready|getSlotCount)|/info|/metrics-json|/v[12]/status"
@@ -74,14 +67,12 @@ _PROBE = re.compile(
 STOPPED = "The service has been stopped."
 ABNORMAL = "Service is abnormal"
 # Status and message by kind, and by path where the paths differ.
-_HEALTH_ERRORS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyType(
-    {
-        (ErrorKind.NOT_READY, ""): (503, ""),
-        (ErrorKind.OVERLOADED, "/health"): (200, ""),
-        (ErrorKind.OVERLOADED, "/v2/health/live"): (200, BUSY),
-        (ErrorKind.OVERLOADED, "/v2/health/ready"): (503, f"{BUSY}. Consider reducing request frequency"),
-    }
-)
+_HEALTH_ERRORS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = {
+    (ErrorKind.NOT_READY, ""): (503, ""),
+    (ErrorKind.OVERLOADED, "/health"): (200, ""),
+    (ErrorKind.OVERLOADED, "/v2/health/live"): (200, BUSY),
+    (ErrorKind.OVERLOADED, "/v2/health/ready"): (503, f"{BUSY}. Consider reducing request frequency"),
+}
 
 
 def render_error(error: EmulatedError, request: Request, service: MindieService) -> Response:

@@ -19,6 +19,7 @@ from emulator.protocols.openai.messages import Format
 from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.chat.fields import parse_logprobs, parse_response_format
 from emulator.vendors.mindie.decoder import Fields, NegativeZero, parse_boolean, parse_unsigned, refusal
+from emulator.vendors.mindie.errors import TOO_LONG
 from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.sampling import (
     SamplingFields,
@@ -279,8 +280,4 @@ def measure_lengths(service: MindieService, deployment: Deployment, count: int, 
 
 def length_refusal(bound: str, count: int) -> EmulatedError:
     """Return the engine's error for a prompt longer than ``bound``."""
-    text = (
-        "Failed to enqueue inferRequest. This model's maximum input ids length "
-        f"cannot be greater than {bound},the input ids length is {count}"
-    )
-    return EmulatedError(ErrorKind.CONTEXT_LENGTH, message=text, status=424)
+    return EmulatedError(ErrorKind.CONTEXT_LENGTH, TOO_LONG.format(most=bound, count=count), status=424)

@@ -1,7 +1,6 @@
 """Scenario settings of MindIE: server configuration, and response shapes that differ between releases."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -10,13 +9,11 @@ from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
 
 BLOCK_SIZE = 128  # tokens of a cache block (cacheBlockSize)
-PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
-    {
-        "strict": {},
-        "tgi": {"token_fields": "filled", "stream_token_id": "scalar", "error_shape": "tgi"},
-        "motor": {"coordinator": True},
-    }
-)
+PROFILES: Mapping[str, Mapping[str, JSON]] = {
+    "strict": {},
+    "tgi": {"token_fields": "filled", "stream_token_id": "scalar", "error_shape": "tgi"},
+    "motor": {"coordinator": True},
+}
 
 
 class MindieSettings(VendorSettings):

@@ -87,7 +87,6 @@ def _render_logprobs(entries: Iterable[Logprob], prompt: PromptTokens | None) ->
 
 
 def parse_completions(parsed: ParsedRequest) -> InferenceCall:
-    """Parse a completion request."""
     if parsed.profile.kind == "vision" and parsed.release.since(2026, 3):
         raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
     fields, prompt = _parse_all(parsed)

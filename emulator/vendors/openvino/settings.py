@@ -182,7 +182,6 @@ class OpenVinoSettings(VendorSettings):
 
     @cached_property
     def stream_headers(self) -> Headers:
-        """Return the headers of an event stream."""
         return (
             ("content-type", "text/event-stream"),
             ("cache-control", "no-cache"),

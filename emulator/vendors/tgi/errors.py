@@ -7,7 +7,6 @@ their wording is unverified.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -36,28 +35,26 @@ _FAILED = "Incomplete generation"  # both members of any error of /vertex
 _NEW_PATHS = frozenset((*_CHAT_PATHS, "/vertex", "/tokenize", "/chat_tokenize", "/v1/models"))
 
 # Status, error_type and text of each kind.
-ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
-    {
-        ErrorKind.INVALID_REQUEST: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
-        ErrorKind.INVALID_PARAMETER: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
-        ErrorKind.UNAUTHENTICATED: (401, "", ""),
-        ErrorKind.FORBIDDEN: (403, "forbidden", "Forbidden"),
-        ErrorKind.NOT_FOUND: (404, "", ""),
-        ErrorKind.METHOD_NOT_ALLOWED: (405, "", ""),
-        ErrorKind.PAYLOAD_TOO_LARGE: (413, "", "Failed to buffer the request body: length limit exceeded"),
-        ErrorKind.CONTEXT_LENGTH: (
-            422,
-            "validation",
-            f"{VALIDATION}`inputs` must have less than {{most}} tokens. Given: {{count}}",
-        ),
-        ErrorKind.CONTENT_FILTER: (424, "generation", "Request failed during generation: content filtered"),
-        ErrorKind.RATE_LIMITED: (429, "overloaded", "Model is overloaded"),
-        ErrorKind.OVERLOADED: (429, "overloaded", "Model is overloaded"),
-        ErrorKind.NOT_READY: (503, "healthcheck", "unhealthy"),
-        ErrorKind.TIMEOUT: (424, "generation", "Request failed during generation: Server error: timeout"),
-        ErrorKind.INTERNAL: (500, "incomplete_generation", "Incomplete generation"),
-    }
-)
+ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
+    ErrorKind.INVALID_REQUEST: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
+    ErrorKind.INVALID_PARAMETER: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
+    ErrorKind.UNAUTHENTICATED: (401, "", ""),
+    ErrorKind.FORBIDDEN: (403, "forbidden", "Forbidden"),
+    ErrorKind.NOT_FOUND: (404, "", ""),
+    ErrorKind.METHOD_NOT_ALLOWED: (405, "", ""),
+    ErrorKind.PAYLOAD_TOO_LARGE: (413, "", "Failed to buffer the request body: length limit exceeded"),
+    ErrorKind.CONTEXT_LENGTH: (
+        422,
+        "validation",
+        f"{VALIDATION}`inputs` must have less than {{most}} tokens. Given: {{count}}",
+    ),
+    ErrorKind.CONTENT_FILTER: (424, "generation", "Request failed during generation: content filtered"),
+    ErrorKind.RATE_LIMITED: (429, "overloaded", "Model is overloaded"),
+    ErrorKind.OVERLOADED: (429, "overloaded", "Model is overloaded"),
+    ErrorKind.NOT_READY: (503, "healthcheck", "unhealthy"),
+    ErrorKind.TIMEOUT: (424, "generation", "Request failed during generation: Server error: timeout"),
+    ErrorKind.INTERNAL: (500, "incomplete_generation", "Incomplete generation"),
+}
 
 
 @fast_dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Scenario settings of TGI: its release, and the limits of the launcher."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -12,19 +11,17 @@ from emulator.core.vendor import Service, VendorSettings
 
 MODEL = "mistralai/Mistral-7B-Instruct-v0.2"
 
-PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
-    {
-        "3": {},
-        "0.9.4": {
-            "version": "0.9.4",
-            "sha": "9f18f4c00627e1a0ad696b6774e5ad7ca8f4261c",
-            "docker_label": "sha-9f18f4c",
-            "max_input_tokens": 1024,
-            "max_total_tokens": 2048,
-            "enable_prefill_logprobs": True,
-        },
-    }
-)
+PROFILES: Mapping[str, Mapping[str, JSON]] = {
+    "3": {},
+    "0.9.4": {
+        "version": "0.9.4",
+        "sha": "9f18f4c00627e1a0ad696b6774e5ad7ca8f4261c",
+        "docker_label": "sha-9f18f4c",
+        "max_input_tokens": 1024,
+        "max_total_tokens": 2048,
+        "enable_prefill_logprobs": True,
+    },
+}
 
 
 class TgiSettings(VendorSettings):

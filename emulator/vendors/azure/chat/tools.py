@@ -68,7 +68,6 @@ def parse_tools(wire: ChatBody) -> tuple[Tool, ...]:
 
 
 def list_customs(tools: Sequence[Tool]) -> frozenset[str]:
-    """Return the names of the custom tools."""
     return frozenset([tool.name for tool in tools if tool.bare]) if tools else frozenset()
 
 

@@ -146,7 +146,6 @@ def _find(documents: Documents, request: Request) -> Object:
 
 
 def _parse_requests(request: Request) -> list[Object]:
-    """Return the requests of a batch."""
     try:
         body = request.json()
     except ValueError as error:

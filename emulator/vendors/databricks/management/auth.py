@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from types import MappingProxyType
 from urllib.parse import parse_qsl, quote, urlencode
 
 from emulator.core.dataclass import fast_dataclass
@@ -29,13 +28,11 @@ _REFRESH_LIFETIME = 30 * 86_400  # lifetime of a refresh token (unverified)
 # Scopes other than ``all-apis``, with the path prefixes that each grants. Scopes of other services grant none.
 _SERVING = ("/serving-endpoints", "/api/2.0/serving-endpoints", "/ai-gateway")
 _IDENTITY = ("/api/2.0/preview/scim",)
-_SCOPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
+_SCOPES: Mapping[str, tuple[str, ...]] = {
         "model-serving": _SERVING, "serving.serving-endpoints": _SERVING, "iam": _IDENTITY, "openid": _IDENTITY,
         "profile": _IDENTITY, "email": _IDENTITY, "offline_access": (),
         "sql": (), "clusters": (), "jobs": (), "workspace": (),
-    }
-)  # fmt: skip
+    }  # fmt: skip
 _URI = "%:/?#[]@!$&'()*+,;=~"  # RFC 3986, section 2.2
 
 

@@ -6,29 +6,24 @@ and public notes on the gateway. The detection of unsafe texts and topics is a h
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_text
 from emulator.core.requests import Message
 
-_PERSONAL: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "EMAIL_ADDRESS": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"),
-        "CREDIT_CARD": re.compile(r"\b(?:\d{4}[ -]?){3}\d{4}\b"),
-        "US_SSN": re.compile(r"\b\d{3}-\d{2}-\d{4}\b"),
-        "IP_ADDRESS": re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"),
-        "PHONE_NUMBER": re.compile(r"(?<!\w)\+?\d{1,3}?[ .-]?\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b"),
-    }
-)
-_UNSAFE: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "violence": re.compile(r"\b(?:kill|murder|bomb|massacre)", re.IGNORECASE),
-        "self_harm": re.compile(r"\b(?:suicide|self[- ]harm)", re.IGNORECASE),
-        "hate": re.compile(r"\b(?:racial slur|ethnic cleansing)", re.IGNORECASE),
-    }
-)
+_PERSONAL: Mapping[str, re.Pattern[str]] = {
+    "EMAIL_ADDRESS": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"),
+    "CREDIT_CARD": re.compile(r"\b(?:\d{4}[ -]?){3}\d{4}\b"),
+    "US_SSN": re.compile(r"\b\d{3}-\d{2}-\d{4}\b"),
+    "IP_ADDRESS": re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"),
+    "PHONE_NUMBER": re.compile(r"(?<!\w)\+?\d{1,3}?[ .-]?\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b"),
+}
+_UNSAFE: Mapping[str, re.Pattern[str]] = {
+    "violence": re.compile(r"\b(?:kill|murder|bomb|massacre)", re.IGNORECASE),
+    "self_harm": re.compile(r"\b(?:suicide|self[- ]harm)", re.IGNORECASE),
+    "hate": re.compile(r"\b(?:racial slur|ethnic cleansing)", re.IGNORECASE),
+}
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)

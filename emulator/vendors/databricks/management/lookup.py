@@ -35,7 +35,6 @@ def find(name: str, documents: Documents, service: DatabricksService) -> FoundEn
 
 
 def open_stored(stored: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
-    """Return the endpoint of a stored document."""
     deployment = deploy(stored, service.deployments.get(stored.name))
     profile = profile_deployment(deployment, service.settings)
     deployments = deploy_entities(stored) if len(profile.entities) > 1 else {}

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from types import MappingProxyType
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
@@ -15,10 +14,12 @@ from emulator.core.requests import Deployment, Task
 from emulator.vendors.databricks.models import CATALOGUE
 
 _TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
-_TASKS: Mapping[str, Task] = MappingProxyType(
-    {"llm/v1/chat": "chat", "llm/v1/completions": "completions", "llm/v1/embeddings": "embeddings"}
-)
-FOUNDATION: Mapping[str, Deployment] = MappingProxyType({str(d.traits["entity"]).lower(): d for d in CATALOGUE})
+_TASKS: Mapping[str, Task] = {
+    "llm/v1/chat": "chat",
+    "llm/v1/completions": "completions",
+    "llm/v1/embeddings": "embeddings",
+}
+FOUNDATION: Mapping[str, Deployment] = {str(d.traits["entity"]).lower(): d for d in CATALOGUE}
 """Models of ``system.ai`` by entity, each as its pay-per-token endpoint serves it."""
 _SCHEMA = "system.ai."
 _WORD = re.compile(r"[a-z]{2,}")

@@ -100,7 +100,6 @@ def parse_responses(request: Request, service: DatabricksService) -> InferenceCa
 
 
 def parse_response_request(parsed: ParsedRequest) -> InferenceCall:
-    """Validate and parse a Responses request."""
     deployment = parsed.deployment
     if not parsed.profile.responds:
         raise error_parameter(

@@ -12,7 +12,6 @@ import binascii
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from emulator.core.dataclass import fast_dataclass
@@ -28,19 +27,17 @@ TOO_LONG = (  # follows the route's name of the field
     " must be necessary and data type must be string and length in (0, {most}], but the length of inputs is {length}"
 )
 _KEYS = ("image_url", "video_url", "audio_url")
-_EXTENSIONS: Mapping[str, Sequence[str]] = MappingProxyType(
-    {
-        "image_url": (".jpg", ".jpeg", ".png"),
-        "video_url": (".mp4", ".avi", ".wmv"),
-        "audio_url": (".mp3", ".wav", ".flac"),
-    }
-)
+_EXTENSIONS: Mapping[str, Sequence[str]] = {
+    "image_url": (".jpg", ".jpeg", ".png"),
+    "video_url": (".mp4", ".avi", ".wmv"),
+    "audio_url": (".mp3", ".wav", ".flac"),
+}
 _SOUND = "input_audio"
 _BAD_SOUND = (
     "'input_audio.data' should be base64 encoded data, "
     "and the 'input_audio.format' should be in ['mp3', 'wav', 'flac']."
 )
-_MEGABYTES = MappingProxyType({"image_url": 20, "video_url": 512, "audio_url": 20})
+_MEGABYTES: Mapping[str, int] = {"image_url": 20, "video_url": 512, "audio_url": 20}
 _DATA_URL = re.compile(
     r"data:(?:image|video|audio)/(?:jpeg|png|mp4|x-msvideo|x-ms-wmv|mpeg|x-wav|flac);base64,([A-Za-z0-9+/=]+)"
 )

@@ -63,5 +63,4 @@ _ROWS: Mapping[tuple[int, int], Checks] = {
 
 @cache
 def find_checks(version: tuple[int, int]) -> Checks:
-    """Return the checks of a release."""
     return next((row for since, row in _ROWS.items() if version >= since), _2025_0)

@@ -21,7 +21,6 @@ _IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
 
 
 def parse_responses(parsed: ParsedRequest) -> InferenceCall:
-    """Parse a request of the Responses API."""
     body = parsed.body
     parsed.body = {name: value for name, value in body.items() if name not in _IGNORED}
     fields = parse_fields(parsed)
