@@ -104,7 +104,7 @@ _MAX_COUNTERS = 10_000  # by deployment, served model and class of status; the o
 _MAX_LAST = 1000  # pairs of deployment and session with the time of their last request
 _LATE = "late_error"  # the fault
 _MAX_OUTCOMES = 1000  # different ones that are counted
-_MAX_PENDING = 200  # requests counted in one pass: more would delay responses
+_MAX_PENDING = 100  # requests counted in one pass: more would delay responses
 _MAX_INT64 = 2**63 - 1  # the array of limits holds 64-bit integers
 
 
