@@ -1,39 +1,62 @@
 """Endpoint table and definition of the ``azure`` vendor; ``url_kind.py`` has the URL prefixes of its services."""
 
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 
 from emulator.core.calls import Parsed
 from emulator.core.http import Request
 from emulator.core.vendor import Endpoint, Vendor
 from emulator.protocols.openai import messages
-from emulator.vendors.azure import batches, files
-from emulator.vendors.azure.audio.speech import parse_speech
-from emulator.vendors.azure.audio.transcription import parse_transcription, parse_translation
-from emulator.vendors.azure.chat import stored
 from emulator.vendors.azure.chat.parse import parse_chat
-from emulator.vendors.azure.completions import parse_completions
-from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
-from emulator.vendors.azure.image_edits import parse_edit
-from emulator.vendors.azure.images import fetch_image, parse_images
-from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger
-from emulator.vendors.azure.management import entra, models, project
 from emulator.vendors.azure.models import list_deployments
-from emulator.vendors.azure.passthrough import anthropic, message_batches
-from emulator.vendors.azure.passthrough.rerank import parse_rerank
 from emulator.vendors.azure.profile import AzureService, ByProfile, profile_deployment
 from emulator.vendors.azure.request import HEADERS, authenticate
-from emulator.vendors.azure.responses import conversations
-from emulator.vendors.azure.responses import stored as stored_responses
-from emulator.vendors.azure.responses.compaction import compact
-from emulator.vendors.azure.responses.parse import count_input, parse_responses
 from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.url_kind import name_provider
-from emulator.vendors.azure.vector_stores import files as store_files
-from emulator.vendors.azure.vector_stores import stores
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[Request, AzureService], Parsed]
+
+
+class _Routes:
+    """Module of parsers, imported with the first request to one: all together would be a twelfth of the start."""
+
+    def __init__(self, module: str) -> None:
+        self._module = f"{__package__}.{module}"
+
+    def __getattr__(self, parser: str) -> Parse:
+        return partial(_parse, self._module, parser)
+
+
+def _parse(module: str, parser: str, request: Request, service: AzureService) -> Parsed:
+    parse: Parse = getattr(import_module(module), parser)
+    return parse(request, service)
+
+
+batches = _Routes("batches")
+files = _Routes("files")
+speech = _Routes("audio.speech")
+transcription = _Routes("audio.transcription")
+stored = _Routes("chat.stored")
+completions = _Routes("completions")
+embeddings = _Routes("embeddings")
+image_edits = _Routes("image_edits")
+images = _Routes("images")
+info = _Routes("info")
+entra = _Routes("management.entra")
+models = _Routes("management.models")
+project = _Routes("management.project")
+anthropic = _Routes("passthrough.anthropic")
+message_batches = _Routes("passthrough.message_batches")
+rerank = _Routes("passthrough.rerank")
+conversations = _Routes("responses.conversations")
+stored_responses = _Routes("responses.stored")
+compaction = _Routes("responses.compaction")
+responses = _Routes("responses.parse")
+store_files = _Routes("vector_stores.files")
+stores = _Routes("vector_stores.stores")
 
 
 def _list_endpoints(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
@@ -56,30 +79,34 @@ VENDOR = Vendor(
     chat_model="mistral-small-2503",
     endpoints=(
         *_list_endpoints("POST", "/chat/completions", parse_chat),
-        *_list_endpoints("POST", "/completions", parse_completions),
-        *_list_endpoints("POST", "/images/embeddings", parse_image_embeddings),
-        *_list_endpoints("POST", "/embeddings", parse_embeddings),
-        *_list_endpoints("POST", "/images/generations", parse_images),
-        Endpoint(method="POST", path="/{prefix:path}/images/edits", parse=parse_edit),
+        *_list_endpoints("POST", "/completions", completions.parse_completions),
+        *_list_endpoints("POST", "/images/embeddings", embeddings.parse_image_embeddings),
+        *_list_endpoints("POST", "/embeddings", embeddings.parse_embeddings),
+        *_list_endpoints("POST", "/images/generations", images.parse_images),
+        Endpoint(method="POST", path="/{prefix:path}/images/edits", parse=image_edits.parse_edit),
         *(
             Endpoint(method="POST", path=f"/{{prefix:path}}/audio/{route}", parse=parse)
             for route, parse in (
-                ("transcriptions", parse_transcription),
-                ("translations", parse_translation),
-                ("speech", parse_speech),
+                ("transcriptions", transcription.parse_transcription),
+                ("translations", transcription.parse_translation),
+                ("speech", speech.parse_speech),
             )
         ),
-        *_list_endpoints("GET", "/info", parse_info),
+        *_list_endpoints("GET", "/info", info.parse_info),
         *(
             Endpoint(method="GET", path=f"{base}{route}", parse=parse)
             for base in ("", "/endpoints/{deployment}")
-            for route, parse in (("/", parse_health), ("/health", parse_health), ("/swagger.json", parse_swagger))
+            for route, parse in (
+                ("/", info.parse_health),
+                ("/health", info.parse_health),
+                ("/swagger.json", info.parse_swagger),
+            )
         ),
         *_list_stateful(
             "/{prefix:path}/responses",
-            ("POST", "", parse_responses),
-            ("POST", "/input_tokens", count_input),
-            ("POST", "/compact", compact),
+            ("POST", "", responses.parse_responses),
+            ("POST", "/input_tokens", responses.count_input),
+            ("POST", "/compact", compaction.compact),
         ),
         *_list_stateful(
             "/{prefix:path}/conversations",
@@ -147,8 +174,8 @@ VENDOR = Vendor(
             ("DELETE", "/{completion}", stored.delete_stored),
             ("GET", "/{completion}/messages", stored.list_messages),
         ),
-        Endpoint(method="POST", path="/{prefix:path}/rerank", parse=parse_rerank),
-        Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, is_public=True),
+        Endpoint(method="POST", path="/{prefix:path}/rerank", parse=rerank.parse_rerank),
+        Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=images.fetch_image, is_public=True),
         Endpoint(method="GET", path="/anthropic/v1/models", parse=anthropic.list_models),
         Endpoint(method="GET", path="/anthropic/v1/models/{model}", parse=anthropic.retrieve_model),
         Endpoint(method="GET", path="/{prefix:path}/models", parse=models.list_models),

@@ -21,7 +21,6 @@ from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, ErrorFormat
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
-from emulator.vendors.azure.responses.parse import draw_id
 from emulator.vendors.azure.url_kind import classify_url, is_responses
 
 _FORMATTERS: Mapping[str, ErrorFormatter] = {
@@ -87,6 +86,8 @@ def _render_failed(fields: ErrorFields, request: Request, service: AzureService,
 
     Source: openai-python, types/responses/response_error.py, response_failed_event.py.
     """
+    from emulator.vendors.azure.responses.parse import draw_id  # large; imported by whatever response has begun
+
     code = "rate_limit_exceeded" if fields.kind is ErrorKind.RATE_LIMITED else "server_error"
     failed: Object = {
         "id": request.params.get("response") or draw_id(request.key),
