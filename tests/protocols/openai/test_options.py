@@ -267,7 +267,7 @@ def compare(setup: Setup, body: JSON | bytes, headers: dict[str, str] | None = N
         return
     assert isinstance(call, InferenceCall), f"refused: {call}"
     for part in fields(InferenceCall):
-        if part.name not in ("codec", "store_result", "fallback", "cancel_ids"):
+        if part.name not in ("codec", "store_result", "fallback", "cancel_ids", "options"):
             assert getattr(call, part.name) == getattr(whole, part.name), part.name
     assert (call.store_result, call.fallback) == (None, None)
     assert isinstance(call.request, ChatRequest)
