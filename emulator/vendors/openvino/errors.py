@@ -14,7 +14,7 @@ from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
 from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService, find_node
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.responses.shapes import render_failed
+from emulator.vendors.openvino.responses.render import render_failed
 
 _LENGTH = 1024  # tokens; context length of a graph that sets none
 MISSING_MODEL = "Model with requested name is not found"

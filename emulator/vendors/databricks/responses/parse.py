@@ -1,4 +1,4 @@
-"""``POST /serving-endpoints/responses``: validate a request, and convert it to the core's chat request.
+"""``POST /serving-endpoints/responses``: validate a request, convert it to the core's chat request; render responses.
 
 Source: Databricks, "Foundation model REST API reference", Responses API; where clients send another shape than
 it has (tools, ``text.format``), both are accepted. Deltas have no ``obfuscation``, of which the reference has no word:
@@ -9,14 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from emulator.core.calls import InferenceCall
-from emulator.core.http import Request
-from emulator.core.json import JSON, Object, as_number, as_object
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
+from emulator.core.json import JSON, Object, as_number, as_object, dump_json
+from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Sampling, Tool
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
-from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
+from emulator.protocols.openai.responses import (
+    ResponseOptions,
+    build_echo,
+    build_response,
+    find_top_logprobs,
+    stream_response,
+)
 from emulator.protocols.shapes import OPENAI_MEMBERS, format_path
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
-from emulator.vendors.databricks.chat.shapes import draw_response_id
+from emulator.vendors.databricks.chat.shapes import count_cached, draw_response_id
 from emulator.vendors.databricks.decoder import (
     ANY,
     BOOLEAN,
@@ -30,11 +38,11 @@ from emulator.vendors.databricks.decoder import (
     error_parameter,
     validate_shape,
 )
-from emulator.vendors.databricks.profile import DatabricksService
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.profile import DatabricksService, RenderOptions
 from emulator.vendors.databricks.request import ParsedRequest, error_messages, find_by_model
 from emulator.vendors.databricks.responses.custom_tools import is_custom, name_choice, parse_offer
 from emulator.vendors.databricks.responses.input import parse_input
-from emulator.vendors.databricks.responses.render import ResponsesCodec
 from emulator.vendors.databricks.sampling import (
     count_prompts,
     error_length,
@@ -44,6 +52,7 @@ from emulator.vendors.databricks.sampling import (
     validate_positive,
     validate_range,
 )
+from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.tools import (
     error_missing,
     takes_parallel,
@@ -321,3 +330,21 @@ def _build_echo(parsed: ParsedRequest) -> Object:
         "store": False,
     }
     return build_echo(parsed.body, own, without=("conversation", "prompt"))
+
+
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class ResponsesCodec:
+    """Codec that renders the plan of a chat as a response object; ``served``: the served entity that answers."""
+
+    settings: DatabricksSettings
+    options: ResponseOptions
+    served: str
+    style: RenderOptions
+
+    def render(self, plan: Plan, request: Request) -> Response:
+        body = build_response(count_cached(plan, self.style, request.attempt, marked=False), self.options)
+        return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        events = stream_response(count_cached(plan, self.style, request.attempt, marked=False), self.options)
+        return StreamingResponse(events, answer_headers(request, self.settings, self.served, stream=True))

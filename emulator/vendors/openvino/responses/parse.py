@@ -12,8 +12,7 @@ from emulator.vendors.openvino.decoder import promote
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.responses.input import parse_input
-from emulator.vendors.openvino.responses.render import ResponsesCodec
-from emulator.vendors.openvino.responses.shapes import RequestEcho
+from emulator.vendors.openvino.responses.render import RequestEcho, ResponsesCodec
 from emulator.vendors.openvino.tools import OfferedTools, parse_tools
 
 _CHOICES = frozenset(("none", "auto", "required"))

@@ -1,6 +1,6 @@
 """Codec of ``/v3/responses``: whole responses, and streams of events with ``type`` and ``sequence_number``.
 
-Source: model_server, src/llm/apis/openai_responses.cpp, serializeStreamingChunk.
+Source: model_server, src/llm/apis/openai_responses.cpp, serializeResponsesUnaryResponse and serializeStreamingChunk.
 """
 
 from collections.abc import Iterator
@@ -8,27 +8,37 @@ from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
-from emulator.core.json import Object, dump_json
+from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_json
 from emulator.core.plan import Choice, Plan, SegmentKind
 from emulator.encoding import sse
-from emulator.protocols.choice_events import ChoiceFinished, ChoiceStarted, TextRun, ToolCallStarted, iterate_choice
+from emulator.protocols.choice_events import (
+    ChoiceFinished,
+    ChoiceStarted,
+    TextRun,
+    ToolCallStarted,
+    collect_message,
+    iterate_choice,
+)
 from emulator.vendors.openvino.chat.shapes import draw_id, merge_into_text
 from emulator.vendors.openvino.chat.stream import cut_with_lag, send_chunks
 from emulator.vendors.openvino.decoder import quote
 from emulator.vendors.openvino.media.audio_files import Voice
-from emulator.vendors.openvino.responses.shapes import (
-    RequestEcho,
-    build_call,
-    build_envelope,
-    build_message,
-    build_response,
-    build_summary,
-    build_text,
-    build_thoughts,
-)
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 _LAST = Mark.FINISH | Mark.USAGE | Mark.JOINED
+
+
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class RequestEcho:
+    """Members of the request that the response repeats."""
+
+    model: str
+    tools: JSON
+    tool_choice: JSON
+    temperature: float | None
+    top_p: float | None
+    min_p: float | None
+    max_output_tokens: int | None
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -176,3 +186,102 @@ def _find_bounds(choice: Choice, run: TextRun, plan: Plan) -> tuple[float, float
         moment = choice.due[run.start - 1] if run.start else plan.due
         return moment, moment, text
     return choice.due[run.start], choice.due[run.end - 1], text
+
+
+def build_response(plan: Plan, echo: RequestEcho, voice: Voice | None = None) -> Object:
+    """Build a finished response, ``incomplete`` if cut off; with a ``voice``, its first message has audio."""
+    output = [item for index, choice in enumerate(plan.choices) for item in _build_items(plan, index, choice)]
+    if voice is not None:
+        _add_sound(output, voice)
+    cut = any(choice.finish_reason == "length" for choice in plan.choices)
+    usage: JSON = {
+        "input_tokens": plan.usage.prompt_tokens,
+        "output_tokens": plan.usage.completion_tokens,
+        "total_tokens": plan.usage.total_tokens,
+    }
+    return build_envelope(plan, echo, "incomplete" if cut else "completed", output) | {"usage": usage}
+
+
+def _add_sound(output: list[Object], voice: Voice) -> None:
+    for item in output:
+        if item["type"] == "message":
+            content = as_array(item["content"])
+            text = as_text(as_object(content[0])["text"])
+            sound: Object = {"type": "output_audio", "data": voice.say(text).decode()}
+            item["content"] = [*(content if voice.writes else []), sound]
+            return
+
+
+def build_envelope(plan: Plan, echo: RequestEcho, status: str, output: list[Object]) -> Object:
+    """Build a response object in any status."""
+    created = int(plan.created)
+    response: Object = {"id": f"resp-{created}", "object": "response", "created_at": created}
+    if status == "completed":
+        response["completed_at"] = created
+    if status == "incomplete":
+        response["incomplete_details"] = {"reason": "max_tokens"}
+    response |= {"error": None, "model": echo.model, "status": status}
+    response |= {"parallel_tool_calls": True, "store": True}
+    response |= _build_optional("temperature", echo.temperature)
+    response["text"] = {"format": {"type": "text"}}
+    response["tool_choice"] = echo.tool_choice
+    response["tools"] = echo.tools
+    response |= _build_optional("top_p", echo.top_p) | _build_optional("min_p", echo.min_p)
+    response["truncation"] = "disabled"
+    response["metadata"] = {}
+    response |= _build_optional("max_output_tokens", echo.max_output_tokens)
+    response["output"] = output
+    return response
+
+
+def _build_optional(name: str, value: float | None) -> Object:
+    return {} if value is None else {name: value}
+
+
+def _build_items(plan: Plan, index: int, choice: Choice) -> list[Object]:
+    """Build reasoning, tool calls, and the message unless it is empty."""
+    collected = collect_message(choice)
+    items: list[Object] = []
+    if collected.reasoning:
+        items.append(build_thoughts(index, collected.reasoning))
+    for call in collected.calls:
+        items.append(build_call(draw_id(plan, call.id, index, call.number), call.name, call.arguments, "completed"))
+    text = collected.text + collected.refusal
+    if text:
+        items.append(build_message(index, "completed", [build_text(text)]))
+    return items
+
+
+def build_thoughts(index: int, text: str) -> Object:
+    return {"id": f"rs-{index}", "type": "reasoning", "summary": [build_summary(text)] if text else []}
+
+
+def build_summary(text: str) -> Object:
+    return {"type": "summary_text", "text": text}
+
+
+def build_call(call_id: str, name: str, arguments: str, status: str) -> Object:
+    head: Object = {"id": call_id, "type": "function_call", "status": status}
+    return head | {"call_id": call_id, "name": name, "arguments": arguments}
+
+
+def build_message(index: int, status: str, content: list[Object]) -> Object:
+    return {"id": f"msg-{index}", "type": "message", "role": "assistant", "status": status, "content": content}
+
+
+def build_text(text: str) -> Object:
+    return {"type": "output_text", "text": text, "annotations": []}
+
+
+def render_failed(text: str, model: str | None, created: int, number: int) -> bytes:
+    """Encode the event that ends a failed stream; ``number``: its sequence number."""
+    response: Object = {
+        "id": f"resp-{created}",
+        "object": "response",
+        "created_at": created,
+        "error": {"code": "server_error", "message": text},
+        "model": model,
+        "status": "failed",
+        "output": [],
+    }
+    return sse.encode_event({"type": "response.failed", "sequence_number": number, "response": response}) + sse.DONE
