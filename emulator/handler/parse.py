@@ -260,30 +260,25 @@ def compute_fingerprint(vendor: str, request: Request, query: str) -> bytes:
 
     ``query``: query as :func:`write_query` returns it.
     """
-    body, written = request.body, None
+    body = request.body
+    before, after = _encode_surroundings(vendor, request.method, request.path, query, request.principal)
     if 0 < len(body) <= _MAX_CANONICAL_BODY:
         try:
             body = canonical_json(request.json())
-            written = _encode_ascii(body)
+            if body.isascii() and b"\x7f" not in body:  # what ``ascii`` gives, in a quarter of its time
+                body = body.replace(b"\\", b"\\\\").replace(b"'", b"\\'")
+                return derive_key_from_bytes(b"%bb'%b'%b" % (before, body, after))
         except (ValueError, RecursionError):
             body = _drop_boundary(body)
     elif body:
         body = blake2b(_drop_boundary(body)).digest()
-    before, after = _encode_surroundings(vendor, request.method, request.path, query, request.principal)
-    return derive_key_from_bytes(b"%b%b%b" % (before, written or ascii(body).encode(), after))
+    return derive_key_from_bytes(b"%b%b%b" % (before, ascii(body).encode(), after))
 
 
 def _drop_boundary(body: bytes) -> bytes:
     """Return a form without its boundary, which clients draw anew for each request; other bodies as they are."""
     boundary, found, _ = body.partition(b"\r\n") if body.startswith(b"--") else (b"", b"", b"")
     return body.replace(boundary, b"--") if found else body
-
-
-def _encode_ascii(body: bytes) -> bytes | None:
-    """Return ``ascii`` of compact JSON in a quarter of its time; ``None`` if a character needs an escape."""
-    if not body.isascii() or b"\x7f" in body:
-        return None
-    return b"b'%b'" % body.replace(b"\\", b"\\\\").replace(b"'", b"\\'")
 
 
 @lru(1024)

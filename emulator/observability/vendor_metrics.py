@@ -6,7 +6,7 @@
 from array import array
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from math import nan
 from typing import Protocol
 
@@ -206,8 +206,8 @@ class VendorMetrics:
         ttfts = [nan if ttft is None else ttft for ttft in [call.ttft for call in calls]]
         times = [call.duration for call in calls], ttfts
         events = [call.events for call in calls]
-        for row in zip(*map(repeat, places), *times, prompt, completion, events, strict=False):
-            self._figures.extend(row)
+        rows = zip(*map(repeat, places), *times, prompt, completion, events, strict=False)
+        self._figures.extend(chain.from_iterable(rows))
 
     def _count_at(self, key: tuple[str, str, int], many: int) -> None:
         """Add to a counter and evict the one counted longest ago: clients may invent any number of names."""

@@ -23,7 +23,6 @@ from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import pick_served
 
 Parse = Callable[[Request, DatabricksService], Parsed]
-_TRAITS = frozenset({"scale_to_zero_enabled", "ai_gateway"})  # with an effect on calls
 
 
 def apply_gateway_policy(parse: Parse) -> Parse:
@@ -37,8 +36,8 @@ def apply_gateway_policy(parse: Parse) -> Parse:
             raise
         if not isinstance(parsed, InferenceCall):
             return parsed
-        deployment = parsed.deployment
-        if not request.documents and _TRAITS.isdisjoint(deployment.traits):
+        deployment, traits = parsed.deployment, parsed.deployment.traits
+        if not request.documents and "ai_gateway" not in traits and "scale_to_zero_enabled" not in traits:
             presets = service.profiles[deployment.name].quotas
             return parsed if presets == parsed.quotas else replace(parsed, quotas=presets)
         parsed = wake_endpoint(parsed, request, service)
