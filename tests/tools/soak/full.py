@@ -33,7 +33,7 @@ def _word_request(vendor: str, *, stream: bool) -> bytes:
     content = "Please tell me in a few words what I should know about topic %020d before I start."
     asked = {"model": model, "messages": [{"role": "user", "content": content}], "max_tokens": _TOKENS}
     body = json.dumps({**asked, "stream": True} if stream else asked)
-    head = f"POST {target} HTTP/1.1\r\nHost: soak\r\nAuthorization: Bearer soak\r\napi-key: soak\r\n"
+    head = f"POST {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer soak\r\napi-key: soak\r\n"
     length = len(body % 0)
     return f"{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}".encode()
 

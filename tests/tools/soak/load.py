@@ -160,7 +160,7 @@ class Client:
     def _request(self, method: str, target: str, body: JSON, headers: Mapping[str, str] | None = None) -> bytes:
         data = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
         token = f"soak-{self.draw.randrange(40)}"
-        lines = {"Host": "soak", "Authorization": f"Bearer {token}", "api-key": token, **(headers or {})}
+        lines = {"Host": "localhost", "Authorization": f"Bearer {token}", "api-key": token, **(headers or {})}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         kind = "Content-Type: application/json\r\n" if body is not None else ""
         return f"{method} {target} HTTP/1.1\r\n{head}{kind}Content-Length: {len(data)}\r\n\r\n".encode() + data
@@ -181,7 +181,10 @@ class Client:
         return answer
 
     async def _control(self, method: str, target: str, body: JSON = None) -> Answer:
-        return await self._exchange("front", self._request(method, f"/_emulator{target}", body))
+        answer = await self._exchange("front", self._request(method, f"/_emulator{target}", body))
+        if answer.status == 403:  # then nothing that follows would be what it says
+            raise PermissionError(answer.body)
+        return answer
 
 
 _ACTIONS: Mapping[str, Callable[[Client], Awaitable[None]]] = {

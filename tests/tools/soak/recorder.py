@@ -232,7 +232,7 @@ def _write_request(prompt: str, kind: str, tokens: int, gap: float) -> bytes:
     messages = [{"role": "user", "content": prompt}]
     asked = {"model": "m", "messages": messages, "stream": True, "user": kind, "max_tokens": tokens, "top_p": gap}
     body = json.dumps(asked).encode()
-    head = f"POST {PATH} HTTP/1.1\r\nHost: soak\r\nAuthorization: Bearer soak\r\nContent-Type: application/json\r\n"
+    head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer any\r\nContent-Type: application/json\r\n"
     return f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 

@@ -136,7 +136,7 @@ def make_request() -> bytes:
     target, model = CHATS["databricks"]
     body = {"model": model, "stream": True, "max_tokens": TOKENS, "messages": [{"role": "user", "content": "Why?"}]}
     data = json.dumps(body).encode()
-    lines = ("Host: soak", "Authorization: Bearer soak", "Content-Type: application/json", "Connection: close")
+    lines = ("Host: localhost", "Authorization: Bearer soak", "Content-Type: application/json", "Connection: close")
     head = "\r\n".join((f"POST {target} HTTP/1.1", *lines, f"Content-Length: {len(data)}"))
     return f"{head}\r\n\r\n".encode() + data
 
