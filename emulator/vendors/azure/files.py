@@ -21,6 +21,7 @@ from emulator.vendors.azure.batch_results import list_results
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.documents import is_expired, read_content
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.refusals import validate_names
 from emulator.vendors.azure.forms import read_form, read_members
 from emulator.vendors.azure.headers import answer_json, echo_request_id, gateway_headers
 from emulator.vendors.azure.pages import list_page
@@ -88,9 +89,7 @@ def _parse_upload(request: Request) -> tuple[FormField, Object]:
         raise refusals.missing_parameter("purpose")
     if members["purpose"] not in PURPOSES:
         raise refusals.invalid_value("purpose", form.text("purpose"), PURPOSES)
-    unknown = next((name for name in members if name not in _FIELDS), None)
-    if unknown is not None:
-        raise refusals.unknown_parameter(unknown)
+    validate_names(members, _FIELDS)
     return part, members
 
 

@@ -21,6 +21,7 @@ from emulator.encoding.multipart import Form
 from emulator.encoding.multipart import FormField as Part
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.refusals import validate_names
 from emulator.vendors.azure.forms import read_form, read_members
 from emulator.vendors.azure.images import ImageCodec, OpenAIImageRequest, validate_fields
 from emulator.vendors.azure.profile import AzureService
@@ -53,9 +54,7 @@ def parse_edit(request: Request, service: AzureService) -> InferenceCall:
     parsed = parse_request(request, service, "images", OPENAI_KINDS, "image_edits", read=read)
     if not parsed.profile.traits.get("edits"):
         raise refusals.wrong_route("image_edits", "images", parsed.profile.model)
-    unknown = next((name for name in parsed.fields if name not in EditRequest.model_fields and name != "image"), None)
-    if unknown is not None:
-        raise refusals.unknown_parameter(unknown)
+    validate_names(parsed.fields, {*EditRequest.model_fields, "image"})
     images = _read_images(forms[0], as_object(parsed.body))
     wire = validate(EditRequest, {name: value for name, value in parsed.fields.items() if name != "image"})
     validate_fields(wire, parsed)

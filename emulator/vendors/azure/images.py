@@ -112,12 +112,7 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
         deployment=parsed.deployment,
         is_cpu_heavy=True,
         request=EmbeddingRequest(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
-        codec=ImageCodec(
-            profile=parsed.profile,
-            wire=wire,
-            size=wire.size or (1024, 1024),
-            count=count,
-        ),
+        codec=ImageCodec(profile=parsed.profile, wire=wire, size=wire.size or (1024, 1024), count=count),
         stream=isinstance(wire, OpenAIImageRequest) and wire.stream is True,
         prompt_tokens=prompt_tokens,
         repeatable=True,

@@ -54,10 +54,7 @@ def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
 def validate_penalties(wire: SamplingFields, profile: DeploymentProfile) -> None:
     if profile.supports("penalties"):
         return
-    for name, value in (
-        ("frequency_penalty", wire.frequency_penalty),
-        ("presence_penalty", wire.presence_penalty),
-    ):
+    for name, value in (("frequency_penalty", wire.frequency_penalty), ("presence_penalty", wire.presence_penalty)):
         if value:
             raise refusals.not_supported((name,), value)
 

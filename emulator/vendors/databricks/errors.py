@@ -44,11 +44,7 @@ ERRORS: Mapping[ErrorKind, tuple[int, str | int, str]] = {
     ErrorKind.OVERLOADED: (503, "TEMPORARILY_UNAVAILABLE", _CAPACITY),
     ErrorKind.NOT_READY: (503, "TEMPORARILY_UNAVAILABLE", "The endpoint is not ready."),  # unverified
     ErrorKind.TIMEOUT: (504, "TEMPORARILY_UNAVAILABLE", ""),
-    ErrorKind.INTERNAL: (
-        500,
-        "INTERNAL_ERROR",
-        "The server received an invalid response from an upstream server.",
-    ),
+    ErrorKind.INTERNAL: (500, "INTERNAL_ERROR", "The server received an invalid response from an upstream server."),
 }
 # Kinds of errors that the provider of an external model reports, which Databricks passes on: its type of error, and its
 # text. Source: public traces; often the whole is text in Databricks' own error.
@@ -124,12 +120,7 @@ def _render_failed(error: EmulatedError, fields: ErrorFields, request: Request, 
         "object": "response",
         "created_at": int(service.clock.now()),
         "status": "failed",
-        "error": {
-            "code": fields.code.lower(),
-            "message": fields.message,
-            "param": error.param,
-            "type": "server_error",
-        },
+        "error": {"code": fields.code.lower(), "message": fields.message, "param": error.param, "type": "server_error"},
         "incomplete_details": None,
         "model": endpoint_name(request),
         "output": [],

@@ -37,9 +37,7 @@ from emulator.vendors.mindie.request import (
     validate_ids,
 )
 from emulator.vendors.mindie.request_ids import parse_id
-from emulator.vendors.mindie.sampling import (
-    parse_model,
-)
+from emulator.vendors.mindie.sampling import parse_model
 from emulator.vendors.mindie.server_state import list_served, validate_serving
 
 _UNKNOWN = "Not found given model, please check modelName in config file."

@@ -15,6 +15,7 @@ from emulator.encoding.audio_duration import measure_any
 from emulator.encoding.multipart import Form
 from emulator.vendors.azure.decoder import M, validate
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.refusals import validate_names
 from emulator.vendors.azure.profile import DeploymentProfile
 
 _FORMATS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
@@ -28,9 +29,7 @@ def validate_fields(model: type[M], body: JSON, profile: DeploymentProfile) -> M
     Raises:
         EmulatedError: 400, in the words of the deployment's server.
     """
-    for name in body if isinstance(body, dict) else ():
-        if name not in model.model_fields:
-            raise refusals.unknown_parameter(name)
+    validate_names(body if isinstance(body, dict) else (), model.model_fields)
     try:
         return validate(model, body)
     except EmulatedError as error:

@@ -40,14 +40,7 @@ _PARAMETERS: Mapping[str, tuple[_Fields, Sequence[str]]] = {
     ),
     "azure_cosmos_db": (
         {**_COMMON, "database_name": "string", "container_name": "string"},
-        (
-            "database_name",
-            "container_name",
-            "index_name",
-            "authentication",
-            "fields_mapping",
-            "embedding_dependency",
-        ),
+        ("database_name", "container_name", "index_name", "authentication", "fields_mapping", "embedding_dependency"),
     ),
     "elasticsearch": (_SEARCHED, ("endpoint", "index_name", "authentication")),
     "mongo_db": (

@@ -16,6 +16,7 @@ from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.refusals import validate_names
 from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.pages import list_page
 from emulator.vendors.azure.profile import AzureService
@@ -104,9 +105,7 @@ def update_stored(request: Request, service: AzureService) -> Change:
         document = _find(documents, request)
         body = parse_body(request, settings)
         wire = validate(MetadataUpdate, body)
-        unknown = next((name for name in as_object(body) if name != "metadata"), None)
-        if unknown is not None:
-            raise refusals.unknown_parameter(unknown)
+        validate_names(as_object(body), MetadataUpdate.model_fields)
         completion: Object = {**as_object(document["completion"]), "metadata": wire.metadata or {}}
         changed: Object = {**document, "completion": completion}
         return Write(answer_json(completion, request, service), request.params["completion"], changed)

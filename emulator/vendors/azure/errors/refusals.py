@@ -7,7 +7,7 @@ Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from pydantic_core import ErrorDetails
 
@@ -66,6 +66,13 @@ def unsupported_value(loc: Sequence[str | int], value: JSON, supported: Sequence
 def contradicts(message: str, param: str | None, code: str | None = None) -> EmulatedError:
     """Return the error of contradicting fields of an OpenAI model; ``message`` is the service's text."""
     return EmulatedError(ErrorKind.INVALID_REQUEST, message, param=param, details={"openai_code": code} if code else {})
+
+
+def validate_names(given: Iterable[str], known: Container[str]) -> None:
+    """Raise for the first name that is not known."""
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise unknown_parameter(unknown)
 
 
 def not_found(message: str, param: str | None = None) -> EmulatedError:

@@ -17,11 +17,7 @@ from emulator.vendors.azure.errors.refusals import echo
 # Status, code and message of each kind, for profiles without texts of their own.
 ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "invalid_request", "The request is not valid."),
-    ErrorKind.INVALID_PARAMETER: (
-        422,
-        "parameter_not_supported",
-        "One of the parameters contain invalid values.",
-    ),
+    ErrorKind.INVALID_PARAMETER: (422, "parameter_not_supported", "One of the parameters contain invalid values."),
     ErrorKind.UNAUTHENTICATED: (401, "Unauthorized", "The access token is absent or not valid."),
     ErrorKind.FORBIDDEN: (403, "Forbidden", "The principal has no access to this operation."),
     ErrorKind.NOT_FOUND: (404, "NotFound", "This deployment does not serve the requested route."),

@@ -16,6 +16,7 @@ from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.documents import find_owned
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.refusals import validate_names
 from emulator.vendors.azure.headers import answer_json
 from emulator.vendors.azure.members import build_refusal
 from emulator.vendors.azure.pages import list_page
@@ -207,9 +208,7 @@ def _parse_body(request: Request, service: AzureService, model: type[WireModel])
     """
     _, settings = validate_place(request, service)
     body = parse_body(request, settings) if request.body else {}
-    unknown = next((name for name in body if name not in model.model_fields), None) if isinstance(body, dict) else None
-    if unknown is not None:
-        raise refusals.unknown_parameter(unknown)
+    validate_names(body if isinstance(body, dict) else (), model.model_fields)
     return body
 
 

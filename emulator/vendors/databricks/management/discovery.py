@@ -26,10 +26,7 @@ def show_config(request: Request, service: DatabricksService) -> Response:
 def show_oidc(request: Request, service: DatabricksService) -> Response:
     """``GET /oidc/.well-known/oauth-authorization-server``."""
     base = f"{request.base_url}/oidc"
-    body: Object = {
-        "authorization_endpoint": f"{base}/v1/authorize",
-        "token_endpoint": f"{base}/v1/token",
-    }
+    body: Object = {"authorization_endpoint": f"{base}/v1/authorize", "token_endpoint": f"{base}/v1/token"}
     return answer_json(body, request, service.settings)
 
 

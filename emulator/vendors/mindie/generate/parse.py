@@ -17,13 +17,7 @@ from emulator.vendors.mindie.generate.inputs import Inputs, parse_inputs
 from emulator.vendors.mindie.generate.render import GenerateCodec
 from emulator.vendors.mindie.postprocess import Stops
 from emulator.vendors.mindie.profile import MindieService
-from emulator.vendors.mindie.request import (
-    Lengths,
-    measure_lengths,
-    parse_body,
-    validate_headers,
-    validate_tokens,
-)
+from emulator.vendors.mindie.request import Lengths, measure_lengths, parse_body, validate_headers, validate_tokens
 from emulator.vendors.mindie.request_ids import parse_id
 from emulator.vendors.mindie.server_state import find_profile, list_served, validate_serving
 from emulator.vendors.mindie.settings import MindieSettings
