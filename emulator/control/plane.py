@@ -1,4 +1,4 @@
-"""Control plane of a server, whose API is imported with its first request: its modules are a twentieth of a start."""
+"""Control plane of a server, whose API is imported after the start, of which its modules would be a twentieth."""
 
 from __future__ import annotations
 

@@ -22,7 +22,11 @@ class DeferredPackage(ModuleType):
         with _LOCK:
             spec = vars(self).pop("_deferred", None)
             if spec is not None:
-                spec.loader.exec_module(self)
+                try:
+                    spec.loader.exec_module(self)
+                except BaseException:
+                    vars(self)["_deferred"] = spec  # the next use tries again
+                    raise
                 self.__class__ = ModuleType  # type: ignore[assignment]
         return ModuleType.__getattribute__(self, name)
 

@@ -281,6 +281,7 @@ class Vendor(Generic[S, H]):
     Fields:
         catalogue: returns the deployments that are served before a scenario adds its own.
         profile_deployment: returns the request-independent configuration of a deployment; called once for each.
+        late_modules: names of modules that only some requests need; the server imports them once it listens.
         extra_listeners: returns endpoints with a port of their own, by name; the vendor's main port excludes them.
         check_traits: returns what is wrong with the traits of a scenario's deployment, in a sentence, or ``""``.
         authenticate: returns the principal or raises ``UNAUTHENTICATED``.
@@ -324,6 +325,7 @@ class Vendor(Generic[S, H]):
     relevant_headers: tuple[str, ...] = ()
     is_stateful: bool = False
     has_lasting_credential: Callable[[Request], bool] = lambda request: False
+    late_modules: Sequence[str] = ()
     extra_listeners: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}
     check_traits: Callable[[Deployment], str] = lambda deployment: ""
     provider: Callable[[str], str] | None = None

@@ -86,6 +86,7 @@ def _name(check: Matcher) -> str:
 _ADDRESS = ("vendor", "deployment", "task", "stream")  # fields by which rules are indexed
 _OPTIONS = (*_ADDRESS, "served", "endpoint", "principal", "structured", "tools")  # equal for equal options of a caller
 _MAX_ADDRESSES = 1024  # entries of the index
+_MAX_ASKED = 64  # rules that are all asked for each new combination of options; of more, that would take long
 Count = Callable[[str, str, bytes], int | Awaitable[int]]
 """Function that increments a counter of a session and scope by its key, and returns the value before."""
 
@@ -151,9 +152,8 @@ class _Compiled:
     times: tuple[tuple[str, TimeTest], ...]
     draw: Callable[[bytes, int], float] | None
 
-    def is_addressed(self, attributes: RequestAttributes) -> bool:
-        """Return whether the fields match that requests of one address share."""
-        is_shared = _is_option if attributes.call and attributes.call.options else _ADDRESS.__contains__
+    def is_addressed(self, attributes: RequestAttributes, is_shared: Callable[[str], bool]) -> bool:
+        """Return whether the fields match that all requests of one address share."""
         return find_failed([check for check in self.checks if is_shared(check.name)], attributes) is None
 
     def find_failed_time(self, ordinal: int, attributes: RequestAttributes) -> str | None:
@@ -246,6 +246,8 @@ class RuleMatcher:
         searches = sum(count_searches(compiled.checks) for compiled in self._rules)
         self.max_searched = find_max_searched(searches)
         self._max_inline = min(INLINE_BYTES, find_max_quick(searches))
+        names = {check.name for compiled in self._rules for check in compiled.checks if check.name not in _ADDRESS}
+        self._by_options = len(self._rules) <= _MAX_ASKED and any(map(_is_option, names))
         self._by_address: dict[tuple[Hashable, ...], _Candidates] = {}
         self._group = lru_cache(_MAX_ADDRESSES)(_Candidates)  # most addresses have the same rules
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
@@ -321,15 +323,17 @@ class RuleMatcher:
         """Return the rules that match the indexed fields."""
         vendor, call = attributes.vendor, attributes.call
         address: tuple[Hashable, ...] = (vendor,)
-        if call is not None and call.options is not None:
+        is_shared: Callable[[str], bool] = _ADDRESS.__contains__
+        if call is not None and call.options is not None and self._by_options:
             address = call.options, attributes.request.principal
+            is_shared = _is_option
         elif call is not None:
             address = vendor, call.deployment.name, call.deployment.task, call.stream
         found = self._by_address.get(address)
         if found is None:
             if len(self._by_address) >= _MAX_ADDRESSES:
-                self._by_address.clear()
-            rules = tuple([compiled for compiled in self._rules if compiled.is_addressed(attributes)])
+                del self._by_address[next(iter(self._by_address))]  # the oldest
+            rules = tuple([compiled for compiled in self._rules if compiled.is_addressed(attributes, is_shared)])
             found = self._by_address[address] = self._group(rules)
         return found
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
+from importlib import import_module
 
 import yarl._url
 
@@ -141,8 +142,10 @@ def _warm_up(vendors: Vendors, served: Iterable[str]) -> None:
     time.sleep(_DELAY)
     previous = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_INTERVAL)
+    import_module("emulator.control.api")  # a request under way would wait for it, and without files it would fail
     for name in served:
-        _ = vendors[name]
+        for module in vendors[name].late_modules:
+            import_module(module)
     load_vocabulary()
     gc.collect()
     return_memory()

@@ -68,7 +68,7 @@ async def look(running: Running) -> asyncio.StreamWriter:
 @pytest.mark.parametrize("scenario", [pytest.param("", id="without a rule"), pytest.param(RULE, id="with a rule")])
 async def test_calls_skip_notification_after_viewer_leaves(start: Start, scenario: str) -> None:
     running = await start(f"journal: {{entries: 20}}\n{scenario}")
-    await steps_of(running, 50)  # until each lets an older one go
+    await steps_of(running, 30)  # until each lets an older one go; from 100 on calls are counted for the metrics
     before = await steps_of(running, 20)
     viewer = await look(running)
     watched = await steps_of(running, 20)

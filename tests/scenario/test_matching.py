@@ -436,6 +436,18 @@ def test_the_index_finds_the_rule_that_asking_every_rule_finds(
         assert found.rule is None or last.rule == found.rule.name
 
 
+@pytest.mark.parametrize("other_rules", [pytest.param(3, id="few rules"), pytest.param(80, id="many rules")])
+async def test_rules_are_found_for_more_options_than_the_index_holds(other_rules: int) -> None:
+    others = "".join(
+        [f"- {{name: o{number}, when: {{prompt: {{suffix: no}}}}, pass: true}}\n" for number in range(other_rules)]
+    )
+    matcher = rules(f"{others}- {{name: r, when: {{body.seed: 1005}}, pass: true}}")
+    for seed in (*range(1_100), 5, 1_005):
+        call = vary(CHAT, options=f"seed {seed}", body=dump_json({**BODY, "seed": seed}))
+        found = await find_match(matcher, call, MemoryState().count_now)
+        assert (found.rule is not None) is (seed == 1_005)
+
+
 async def test_a_rule_after_the_first_match_searches_nothing() -> None:
     first = "- {name: one, when: {prompt: {contains: weather}}, pass: true}"
     matcher = rules(f"{first}\n- {{name: two, when: {{not: {{body.a: 1}}}}, pass: true}}")

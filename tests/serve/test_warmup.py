@@ -140,3 +140,20 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def test_reading_a_socket_maps_no_memory() -> None:
     run = subprocess.run([sys.executable, "-c", _READ], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 100  # a mapping faults at least once each time
+
+
+_WARM_UP = """
+import sys, threading
+from emulator.serve.warmup import warm_up
+from emulator.vendors import VENDORS
+warm_up(VENDORS, ["azure", "tgi"])
+[thread] = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+thread.join()
+late = ["emulator.control.api", *VENDORS["azure"].late_modules]
+print(len(late) > 20, {name for name in late if name not in sys.modules})
+"""
+
+
+def test_warm_up_imports_what_later_requests_need() -> None:
+    run = subprocess.run([sys.executable, "-c", _WARM_UP], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True", "set()"]

@@ -20,11 +20,15 @@ AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[Request, AzureService], Parsed]
 
 
+_LATE: list[str] = []
+
+
 class _Routes:
-    """Module of parsers, imported with the first request to one: all together would be a twelfth of the start."""
+    """Module of parsers, imported once the server listens: all together would be a twelfth of the start."""
 
     def __init__(self, module: str) -> None:
         self._module = f"{__package__}.{module}"
+        _LATE.append(self._module)
 
     def __getattr__(self, parser: str) -> Parse:
         return partial(_parse, self._module, parser)
@@ -206,6 +210,7 @@ VENDOR = Vendor(
     catalogue=list_deployments,
     authenticate=authenticate,
     has_lasting_credential=lambda request: True,
+    late_modules=_LATE,
     render_error=render_error,
     render_late_error=render_late_error,
     profile_deployment=profile_deployment,
