@@ -443,7 +443,8 @@ async def test_rules_are_found_for_more_options_than_the_index_holds(other_rules
     )
     matcher = rules(f"{others}- {{name: r, when: {{body.seed: 1005}}, pass: true}}")
     for seed in (*range(1_100), 5, 1_005):
-        call = vary(CHAT, options=f"seed {seed}", body=dump_json({**BODY, "seed": seed}))
+        request = Request("POST", "/", body=dump_json({**BODY, "seed": seed}))
+        call = replace(vary(CHAT, options=f"seed {seed}"), request=request)
         found = await find_match(matcher, call, MemoryState().count_now)
         assert (found.rule is not None) is (seed == 1_005)
 

@@ -2,8 +2,8 @@
 
 The server of Whisper and the first speech models quotes pydantic's list of violations.
 
-Sources: openai/openai-node issue 1284 (``voice`` of ``tts-1``), whose issue threads have ``audio_too_short`` and the
-longest sound, too; learn.microsoft.com, "Whisper quickstart" (25 MB); streamlit-mic-recorder issue 10 and openai-java
+Sources: openai/openai-node issue 1284 (``voice`` of ``tts-1``) and other issue threads there (``audio_too_short``, the
+longest sound); learn.microsoft.com, "Whisper quickstart" (25 MB); streamlit-mic-recorder issue 10 and openai-java
 issue 10 (texts of Whisper); that Azure quotes violations alike, and other texts, are unverified.
 """
 
