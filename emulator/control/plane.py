@@ -1,4 +1,4 @@
-"""Control plane of a server, whose API is imported after the start, of which its modules would be a twentieth."""
+"""Control plane of a server. Its API is imported once the server listens: it would take a twentieth of a start."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Import modules of a package without its ``__init__``, which runs when a name of the package itself is first used.
 
-A module that takes such a name as it is imported has to be preceded by that name, as ``recording/receiver.py`` shows.
+A module that takes such a name as it is imported has to be preceded by that name, as ``recording/receiver.py`` shows;
+otherwise its import fails as a circular one. Only one thread at a time may import the package's modules.
 """
 
 import sys

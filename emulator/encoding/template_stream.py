@@ -48,7 +48,7 @@ Tails = tuple[Sequence[bytes], Sequence[int]]
 
 
 class NumberedTails:
-    """Cached :data:`Tails` of the events of a batch whose token numbers make them differ.
+    """:data:`Tails` of the events of a batch, which differ by their token numbers. Those built once are kept.
 
     Args:
         after: parts of the bytes behind a text, joined by token numbers.

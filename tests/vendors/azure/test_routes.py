@@ -1,4 +1,4 @@
-"""Parsers whose modules are imported with their first request."""
+"""Parsers whose modules are imported once the server listens, or with their first request."""
 
 import subprocess
 import sys
